@@ -1,1 +1,1 @@
-"""The agents: everything that chooses a move, whether by rules, by search or with a learned policy."""
+"""Agents that choose moves by rules, by search or with learned policies."""

@@ -1,4 +1,4 @@
-"""Agents that play at random: ``random`` among complete legal moves, ``random-staged`` stage by stage."""
+"""Agents that play at random: ``random`` among complete legal moves, ``random-staged`` action by action."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ddz_env.support.compiling import kernel
 
 @kernel
 def draw_staged_move(row: np.ndarray, rules: np.ndarray, state: np.uint64) -> tuple[np.uint64, np.uint64]:
-    """Draw a move stage by stage, each stage uniformly among its legal actions.
+    """Draw a move action by action (main group, then kickers), each uniformly among the legal ones.
 
     Args:
         row: The game at the start of a decision, shape ``[32]``, uint64; unchanged.
@@ -49,7 +49,7 @@ class RandomAgent:
     same_in_batches = True
 
     def act_many(self, waiting: WaitingGames) -> npt.NDArray[np.uint64]:
-        """Draw a move in each of many games, as :meth:`act` does in one (:mod:`ddz_env.playing.many`)."""
+        """Draw one uniformly random legal move for each waiting game."""
         words, moves = waiting.rules.words(), np.empty((len(waiting.rows), 2), np.uint64)
         for index, row in enumerate(waiting.rows):
             moves[index] = _draw_move(row, words, waiting.rng(index))
@@ -78,7 +78,7 @@ class RandomStagedAgent:
     name = "random-staged"
 
     def act(self, view: View, rng: np.random.Generator) -> Move:
-        """Draw a legal move stage by stage.
+        """Draw a legal move action by action: the main group first, then each kicker.
 
         Raises:
             IllegalMoveError: If it is not the seat's turn.

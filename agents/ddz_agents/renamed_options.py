@@ -1,4 +1,4 @@
-"""Agent options that were renamed: their names in earlier versions are refused with a hint at the current name."""
+"""Renamed agent options, whose earlier names are refused with a hint at the current name."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ RENAMED_VALUES: Mapping[tuple[str, str], str] = {("worlds", "own"): "particles"}
 
 
 class RenamedOptions(Options):
-    """Base class for agent options of which some have been renamed.
+    """Base class of agent options that refuses earlier names with a hint at the current ones.
 
     Raises:
         InvalidAgentOptionError: If an option or a value has its name of an earlier version.

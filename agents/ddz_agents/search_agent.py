@@ -45,12 +45,12 @@ class Position(NamedTuple):
 
     @staticmethod
     def of(view: View | State) -> Position:
-        """Create the decision to search from a view or a state."""
+        """Create a position from a view, or from a state for a search that cheats."""
         return Position(view.row, int(view.seat), view.rule_words)
 
 
 def check_decision(row: Words, seat: int, rules: Words, cheats: bool) -> None:
-    """Check that a seat is at the start of a decision that can be searched.
+    """Check that it is a seat's turn at the start of a decision, and that the cards add up.
 
     Args:
         row: A view's row, or the whole game for a search that cheats; shape ``[32]``.
@@ -92,7 +92,7 @@ def check_view(row: Words, seat: int, rules: Words) -> None:
 
 
 def check_turn(row: Words, seat: int) -> None:
-    """Check that it is the given seat's turn.
+    """Raise an error if a seat other than the given one is to act.
 
     Args:
         row: A view's row or a full row, shape ``[32]``.
@@ -111,7 +111,7 @@ def _check_start(row: Words) -> None:
 
 
 def _check_hands(row: Words, rules: Words) -> None:
-    """Check that every hand of the game is known."""
+    """Check that a game-state array holds every hand in full, as a search that cheats needs."""
     sizes = int(row[at.SIZES])  # of a view's hands; a state has none
     for seat in range(int(rules[R_PLAYERS]) if sizes else 0):
         if int(row[at.HANDS + seat]).bit_count() != (sizes >> (8 * seat)) & 255:
@@ -146,12 +146,12 @@ def move_without_search(root: Words, seat: int, rules: Words, finish: bool) -> M
 
 
 def count_kickers(action: int) -> int:
-    """Return the number of kickers of a main action, which is zero for a bid or an answer to doubling."""
+    """Return the number of kickers that a main group takes, or 0 for a bid or an answer to doubling."""
     return MAIN_GROUPS[action].kicker_count if action < KICKER_BASE else 0
 
 
 class SearchAgent(WritableAfterUnpickling, ABC, Generic[ViewOrState]):
-    """Base class of searching agents, which refuses unsearchable positions and plays forced moves at once.
+    """Base class of searching agents, which checks positions and plays forced moves without a search.
 
     Args:
         options: The agent's options.
@@ -194,12 +194,12 @@ class SearchAgent(WritableAfterUnpickling, ABC, Generic[ViewOrState]):
 
     @abstractmethod
     def _search(self, view: ViewOrState, position: Position, rng: np.random.Generator) -> Decision:
-        """Search a decision in which there are several legal moves."""
+        """Search a decision with several legal moves, and return the move with the search's statistics."""
 
 
 class InferringAgent(SearchAgent[View]):
-    """Base class of searches with worlds weighted by how plausible they make the hidden seats' past moves."""
+    """Base class of searches whose determinizations are weighted by how likely they make past moves."""
 
     def believe(self, view: View, rng: np.random.Generator) -> Belief:
-        """Return the belief about the hidden cards from which the agent's worlds are drawn."""
+        """Return the belief about the hidden cards from which the agent's determinizations are drawn."""
         return belief_of(view, infer_pool(view, rng, self.options.particles))

@@ -1,4 +1,4 @@
-"""Ranks, card ids and the deck.
+"""Card ranks 0..14, card ids 0..53, and conversions between ids, names and rank counts.
 
 A rank is an integer 0..14 (``3 4 5 6 7 8 9 T J Q K A 2 B R``; B is the black and R the red joker).  Suits
 never matter in Dou Dizhu.  A card id 0..53 exists only at the borders (Botzone, display): ids 0..51 are
@@ -50,7 +50,7 @@ def card_name(card: int) -> str:
 
 
 def cards_to_counts(cards: Iterable[int]) -> list[int]:
-    """Count the given card ids by rank.
+    """Count card ids 0..53 by rank, and return the 15 counts.
 
     Args:
         cards: Card ids 0..53, each at most once.
@@ -77,7 +77,7 @@ def cards_to_counts(cards: Iterable[int]) -> list[int]:
 
 
 def counts_to_word(counts: Sequence[int]) -> int:
-    """Pack 15 rank counts into a hand word (see :mod:`ddz_env.core.engine.words`)."""
+    """Pack 15 rank counts into a 64-bit hand word (see :mod:`ddz_env.core.engine.words`)."""
     word = 0
     for rank, count in enumerate(counts):
         for copy in range(count):

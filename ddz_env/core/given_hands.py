@@ -15,7 +15,7 @@ from ddz_env.support.errors import InconsistentViewError, InvalidDealError, Mess
 
 
 def read_hand(hand: str | Hand | int) -> Hand:
-    """Read a hand that is given as text, as a :class:`Hand`, or as an engine hand word.
+    """Convert text, a :class:`Hand` or a 64-bit hand word to a :class:`Hand`.
 
     Raises:
         InvalidHandError: If it cannot be read.
@@ -26,7 +26,7 @@ def read_hand(hand: str | Hand | int) -> Hand:
 
 
 def remaining_unseen_cards(view: View, hands: Sequence[Hand]) -> Hand:
-    """Return the cards that a view's seat does not see and that none of the given hands contains.
+    """Check hands of all seats against a view, and return the unseen cards that none of the hands contains.
 
     Raises:
         InconsistentViewError: If the hands contradict the view.
@@ -73,7 +73,7 @@ def check_dealt_hands(hands: Sequence[Hand], bottom: Hand, rules: Rules, *, size
 
 
 def check_landlord_cards(bottom: Hand, rules: Rules) -> None:
-    """Reject landlord cards if their number differs from the number that the rules deal.
+    """Check that there are as many landlord cards as the rules deal.
 
     Raises:
         InvalidDealError: If there are more or fewer.
@@ -88,7 +88,7 @@ def check_landlord_cards(bottom: Hand, rules: Rules) -> None:
 
 
 def undealt_cards(rules: Rules, dealt: Sequence[Hand]) -> Hand:
-    """Return the cards of the deck that none of the dealt hands contains.
+    """Return the cards that are left over from the deck after the given hands are dealt.
 
     Raises:
         InvalidDealError: If the deck has not so many cards of a rank.

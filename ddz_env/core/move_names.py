@@ -27,7 +27,7 @@ class GameOrView(Protocol):
 
     @property
     def stage(self) -> str:
-        """The current stage of the game."""
+        """The current stage of the game, such as ``bid``, ``play`` or ``over``."""
 
     @property
     def rules(self) -> Rules:
@@ -38,7 +38,7 @@ class GameOrView(Protocol):
 
 
 def kind_of_decision(history: Sequence[tuple[int, Move]], stage: str, rules: Rules) -> str:
-    """Return the kind of decision that the seat to act faces: a game stage or, with robbing, ``call`` or ``rob``.
+    """Return which decision the seat to act faces: the game stage or, under robbing rules, ``call`` or ``rob``.
 
     Args:
         history: ``(seat, move)`` so far.
@@ -51,7 +51,7 @@ def kind_of_decision(history: Sequence[tuple[int, Move]], stage: str, rules: Rul
 
 
 def move_name(move: Move, asked: str) -> str:
-    """Return the name of a move in a given kind of decision (:func:`kind_of_decision`).
+    """Return a move's name, given which decision the move answers (see :func:`kind_of_decision`).
 
     Notation knows four bids and two answers.  Where the landlord is called and robbed for, ``bid 1`` is a call and
     ``bid 2`` robs; where a hand may be shown, the first answer is not to doubling.
@@ -60,7 +60,7 @@ def move_name(move: Move, asked: str) -> str:
 
 
 def past_move_name(history: Sequence[tuple[int, Move]], number: int, rules: Rules) -> str:
-    """Return the name of a completed move under the rules of its game.
+    """Return the name of the move at an index of a game's history, under the game's rules.
 
     Args:
         history: ``(seat, move)``, oldest first.
@@ -80,13 +80,13 @@ def past_move_name(history: Sequence[tuple[int, Move]], number: int, rules: Rule
 
 
 def legal_moves_by_name(position: GameOrView) -> dict[str, Move]:
-    """Return a mapping from names to the legal moves of a position."""
+    """Return the legal moves of a position, keyed by name."""
     asked = kind_of_decision(position.history, position.stage, position.rules)
     return {move_name(move, asked): move for move in position.legal_moves()}
 
 
 def parse_move_name(text: str, position: GameOrView) -> Move:
-    """Read a move that a person types: its name in the position (English or Chinese) or its notation.
+    """Parse a move that a person typed, either in notation or by its English or Chinese name in the position.
 
     Notation alone would take *call* for a bid where there is nothing to call, and *show* for doubling.
 
@@ -114,5 +114,5 @@ def parse_move_name(text: str, position: GameOrView) -> Move:
 
 
 def as_messages(words: Iterable[str]) -> list[Message]:
-    """Turn move names into messages, so that they are translated together with the text that contains them."""
+    """Wrap move names as :class:`Message` objects, so that they are translated with the surrounding text."""
     return [Message(word) for word in words]

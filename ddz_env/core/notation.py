@@ -70,7 +70,7 @@ def _as_integers(values: object) -> tuple[int, ...] | None:
 
 
 def _parse_counts(text: str) -> tuple[int, ...]:
-    """Read cards in the form that people type, and return 15 rank counts."""
+    """Parse cards as people type them (``34567``, ``10 J Q``), and return 15 rank counts."""
     if not isinstance(text, str):
         raise InvalidHandError(f"a hand is text, as '34567' or '10 J Q K A', not {short_repr(text)}")
     if joker := _PEERS_JOKER.search(text):
@@ -106,13 +106,13 @@ _COPIES = counts_to_word((4,))
 
 
 def word_to_counts(word: int) -> tuple[int, ...]:
-    """Unpack a hand word into 15 rank counts."""
+    """Unpack a 64-bit hand word into 15 rank counts."""
     word = int(word)
     return tuple((word >> rank & _COPIES).bit_count() for rank in range(NUM_RANKS))
 
 
 def kicker_ranks(counts: Iterable[int], size: int) -> tuple[int, ...]:
-    """Return the kicker ranks in ascending order, from 15 rank counts and the number of cards per kicker."""
+    """Convert 15 counts of kicker cards to an ascending tuple of kicker ranks, with one entry per kicker."""
     return tuple(rank for rank, count in enumerate(counts) for _ in range(count // size))
 
 
@@ -145,7 +145,7 @@ class Hand:
 
     @classmethod
     def parse(cls, text: str) -> Hand:
-        """Read a hand from ranks with or without spaces, commas and suits; a ten is ``10`` or ``T``.
+        """Parse a hand: ranks, with or without spaces, commas and suits; a ten is ``10`` or ``T``.
 
         Raises:
             InvalidHandError: If a character is not a card, there are more cards of a rank than the pack has, or ``BJ``
@@ -164,7 +164,7 @@ class Hand:
 
     @classmethod
     def from_word(cls, word: int) -> Hand:
-        """Unpack a hand from an engine hand word (:mod:`ddz_env.core.engine.words`).
+        """Unpack a hand from a 64-bit hand word (:mod:`ddz_env.core.engine.words`).
 
         Raises:
             InvalidHandError: If it is none.
@@ -175,7 +175,7 @@ class Hand:
 
     @property
     def word(self) -> int:
-        """The hand packed into an engine hand word (:mod:`ddz_env.core.engine.words`)."""
+        """The hand packed into a 64-bit hand word (:mod:`ddz_env.core.engine.words`)."""
         return counts_to_word(self.counts)
 
     def __len__(self) -> int:
@@ -196,7 +196,7 @@ class Hand:
 
 @dataclass(frozen=True)
 class Move:
-    """A whole move: a main group with its kickers, a pass, a bid, or an answer to showing or doubling.
+    """A whole move: cards with any kickers, a pass, a bid, or an answer to showing or doubling.
 
     Attributes:
         main: Action id of the main group (0 is pass; bids and doubling keep their ids).
@@ -237,7 +237,7 @@ class Move:
                 raise InvalidMoveError(f"too many {RANK_NAMES[rank]} among the kickers")
 
     def _convert(self) -> None:
-        """Convert other integer types to plain integers, and a list of kickers to a tuple."""
+        """Convert the fields in place: integer types to ``int``, and a list of kickers to a tuple."""
         main, kickers = as_integer(self.main), _as_integers(self.kickers)
         if main is None or kickers is None:
             raise InvalidMoveError(
@@ -249,7 +249,7 @@ class Move:
 
     @property
     def group(self) -> MainGroup | None:
-        """The move's main group in the action table; None for bids and answers to showing or doubling."""
+        """The move's main group (its part without kickers); None for bids and answers to showing or doubling."""
         return MAIN_GROUPS[self.main] if self.main < KICKER_BASE else None
 
     @property
@@ -259,7 +259,7 @@ class Move:
 
     @property
     def category(self) -> str:
-        """The name of the move's category; ``bid`` or ``double`` before the cards are played."""
+        """The name of the move's category, or ``bid`` or ``double`` for a move before the card play."""
         if self.group is not None:
             return CATEGORIES[self.group.category].name
         return "bid" if self.main < DOUBLE_BASE else "double"
@@ -279,17 +279,17 @@ class Move:
 
     @property
     def actions(self) -> tuple[int, ...]:
-        """The action ids that play the move stage by stage: the main group, then each kicker."""
+        """The action ids that play the move one after another: the main group, then each kicker."""
         return (self.main, *(KICKER_BASE + rank for rank in self.kickers))
 
     @property
     def words(self) -> tuple[np.uint64, np.uint64]:
-        """The main action id and the kickers as a hand word; the inverse of :meth:`from_words`."""
+        """The main-group action id and the kickers as a 64-bit hand word; the inverse of :meth:`from_words`."""
         return np.uint64(self.main), np.uint64(counts_to_word(self.kicker_counts) if self.kickers else 0)
 
     @classmethod
     def from_words(cls, main: int, kickers: int) -> Move:
-        """Build a move from an action id and a hand word of kickers.
+        """Build a move from a main-group action id and its kickers as a 64-bit hand word.
 
         Raises:
             InvalidMoveError: If they are not a move.
@@ -308,7 +308,7 @@ class Move:
 
     @classmethod
     def from_ids(cls, cards: Iterable[int], rules: str | Rules = "standard") -> Move:
-        """Read a move from card ids 0..53 (Botzone's numbering); an empty list of cards is a pass.
+        """Build the move that card ids 0..53 (Botzone's numbering) form; an empty list is a pass.
 
         Raises:
             InvalidHandError: If an id does not exist or is repeated.
@@ -319,7 +319,7 @@ class Move:
 
     @classmethod
     def parse(cls, text: str, rules: str | Rules = "standard") -> Move:
-        """Read a move in notation, such as ``34567``, ``333+4``, ``pass`` or ``bid 2``.
+        """Parse a move in text notation, such as ``34567``, ``333+4``, ``pass`` or ``bid 2``.
 
         Accepts what people type: ``34567``, ``3 4 5 6 7``, ``10JQKA``, ``BR`` or ``rocket``, ``333+4``, ``♠3♥3``,
         ``pass``, ``bid 2``, ``no bid``, ``double``; when robbing ``call`` (bid 1) and ``rob`` (bid 2), and ``show``
@@ -408,12 +408,12 @@ class Move:
 
 @functools.cache
 def _groups_of_size(cards: int) -> tuple[MainGroup, ...]:
-    """Return the main groups of all moves that contain a given number of cards, including kickers."""
+    """Return the main groups whose whole moves, including kickers, have the given number of cards."""
     return tuple(group for group in MAIN_GROUPS[1:] if group.cards == cards)
 
 
 def list_readings(cards: Hand, rules: Rules) -> list[Move]:
-    """List every move that a set of cards can form: fewer kickers first, then the lower body.
+    """List every move that a set of cards can form, by number of kickers and then by lowest rank.
 
     Raises:
         InvalidHandError: If ``cards`` is not a :class:`Hand`.
@@ -431,7 +431,7 @@ def list_readings(cards: Hand, rules: Rules) -> list[Move]:
 
 
 def _complete_move(group: MainGroup, kickers: Sequence[int], rules: Rules) -> Move | None:
-    """Return the move that a body forms with the remaining cards, or None if the rules have no such move."""
+    """Return the move with the given body and kickers, or None if the rules have no such move."""
     if CATEGORIES[group.category].name not in rules.categories:
         return None
     size = group.kicker_size
@@ -456,7 +456,7 @@ def _complete_move(group: MainGroup, kickers: Sequence[int], rules: Rules) -> Mo
 
 @functools.lru_cache(maxsize=1 << 16)
 def decode_move(main: int, cards: int) -> Move:
-    """Return the move that is stored in an entry of the recorded history.
+    """Rebuild a move from its recorded main-group action id and all its cards as a hand word.
 
     Args:
         main: Its main id (a bid or an answer to doubling keeps its action id).
@@ -470,11 +470,11 @@ def decode_move(main: int, cards: int) -> Move:
 
 
 def decode_slot(cards: int, packed: int) -> tuple[int, Move]:
-    """Return the seat and move of a history entry, which is a pair of words (:mod:`ddz_env.core.engine.layout`)."""
+    """Unpack a pair of history words (:mod:`ddz_env.core.engine.layout`) into the seat and its move."""
     return packed >> 16, decode_move(packed & 0xFFFF, cards)
 
 
 @functools.lru_cache(maxsize=1 << 16)
 def format_recorded_move(main: int, cards: int) -> str:
-    """Return the notation of the move that is stored in an entry of the recorded history."""
+    """Return the text notation of a move recorded as a main-group action id and a hand word of its cards."""
     return str(decode_move(main, cards))

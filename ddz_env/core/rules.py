@@ -58,7 +58,7 @@ DOUBLING_BIT, SHOWING_BIT = 1, 2
 
 @dataclass(frozen=True)
 class Rules(Options):
-    """The rules of a Dou Dizhu variant, with one field for everything in which variants differ.
+    """The rules of a Dou Dizhu variant, with a field for each way in which variants differ.
 
     Attributes:
         name: The preset's name, with the options that were changed by text.
@@ -159,7 +159,7 @@ class Rules(Options):
             raise InvalidRulesError("showing needs hidden hands: with open_hands there is nothing to show")
 
     def replace(self, **changes: Any) -> Rules:
-        """Return a copy with some fields changed.
+        """Return a copy of the rules with some fields changed.
 
         Raises:
             InvalidRulesError: If a field is unknown or its value is out of range.
@@ -168,12 +168,12 @@ class Rules(Options):
         return dataclasses.replace(self, **changes)
 
     def words(self) -> npt.NDArray[np.uint64]:
-        """Return the rules as an array that kernels read, shape ``[18]``, uint64."""
+        """Return the rules as an array for compiled functions, shape ``[18]``, uint64."""
         return _pack_words(self).copy()
 
     @classmethod
     def preset(cls, name: str | Rules, **changes: Any) -> Rules:
-        """Return a preset by name, with some fields changed.
+        """Return the rules of a named preset, with the given fields changed.
 
         Args:
             name: A key of ``PRESETS``, with options behind it if wanted (``bidding,doubling=true``), or a
@@ -201,7 +201,7 @@ class Rules(Options):
 
 @functools.cache
 def _pack_words(rules: Rules) -> npt.NDArray[np.uint64]:
-    """Pack rules into the words that kernels read, with a cache because every state and search needs them."""
+    """Pack rules into an array for compiled functions, cached because every state and search needs it."""
     words = np.zeros(RULE_WORDS, np.uint64)
     allowed = 0
     for index, segment in enumerate(SEGMENTS):
@@ -292,7 +292,7 @@ PRESETS: dict[str, Rules] = {
 
 
 def _parse_rules(text: str) -> Rules:
-    """Read rules from a text: a preset's name followed by options, which together become the name of the rules."""
+    """Parse rules from text: a preset's name and options, which together become the name of the rules."""
     preset, *texts = (part.strip() for part in text.split(","))
     if preset not in PRESETS:
         hint = f"; name a preset before the options, as in standard,{preset}" if "=" in preset else ""
@@ -307,7 +307,7 @@ def _parse_rules(text: str) -> Rules:
 
 
 def _parse_value(option: Option, text: str) -> Any:
-    """Read an option's value from text: a deck is 15 digits, and categories are separated by slashes."""
+    """Parse the text of an option's value; a deck is 15 digits, and categories are separated by slashes."""
     if option.name == "deck":
         if not re.fullmatch(r"[0-9]{15}", text):
             raise InvalidRulesError(
@@ -331,11 +331,11 @@ def _format_deck(deck: Iterable[int] = FULL_DECK) -> str:
 
 
 def textual_options() -> dict[str, Option]:
-    """Return, by name, the options that may follow a preset's name in text."""
+    """Return the options that may follow a preset's name in text, keyed by option name."""
     return {option.name: option for option in Rules.options() if option.name != "name"}
 
 
 def differing_options() -> list[str]:
-    """List the single-valued fields of :class:`Rules` in which the presets differ."""
+    """List the fields of :class:`Rules`, other than tuples, whose values differ between presets."""
     names = [field.name for field in dataclasses.fields(Rules) if not isinstance(getattr(Rules(), field.name), tuple)]
     return [name for name in names[1:] if len({getattr(rules, name) for rules in PRESETS.values()}) > 1]

@@ -1,4 +1,4 @@
-"""The user-facing game state: :class:`State` wraps one engine state and checks every input."""
+"""The user-facing game state: :class:`State` wraps a game-state array and checks every input."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ SCORINGS: Mapping[str, int] = {"win": SCORE_WIN, "stake": SCORE_STAKE, "botzone"
 
 
 def game_key(seed: int, game: int = 0) -> np.uint64:
-    """Return the random generator state of a game numbered under a seed; it is the same on every platform.
+    """Return the initial random-generator state of the game with a given number under a seed.
 
     Raises:
         InvalidDealError: If seed or number is negative or needs more than 64 bits.
@@ -116,7 +116,7 @@ class State:
         check_sizes: bool = True,
         seed: int = 0,
     ) -> State:
-        """Start a game from given cards.
+        """Start a game from given hands and landlord cards.
 
         Args:
             hands: One hand per seat, as dealt, *without* the landlord cards.
@@ -182,7 +182,7 @@ class State:
 
     @classmethod
     def sample(cls, view: View, rng: np.random.Generator) -> State:
-        """Draw a game that agrees with everything a seat knows, uniformly over deals of cards.
+        """Draw a game that agrees with everything a seat knows, with all such deals equally likely.
 
         Args:
             view: What the seat knows.
@@ -217,22 +217,22 @@ class State:
 
     @property
     def rule_words(self) -> npt.NDArray[np.uint64]:
-        """The rules as an array that kernels read, shape ``[18]``, uint64."""
+        """The rules as an array for compiled functions, shape ``[18]``, uint64."""
         return self._rule_words
 
     @property
     def row(self) -> npt.NDArray[np.uint64]:
-        """The engine state, shape ``[32]``, uint64 (:mod:`ddz_env.core.engine.layout`); changes are not checked."""
+        """The game-state array (:mod:`ddz_env.core.engine.layout`), shape ``[32]``, uint64; changes are unchecked."""
         return self._row
 
     @property
     def ring(self) -> npt.NDArray[np.uint64]:
-        """The recent moves as words, shape ``[16, 2]``, uint64."""
+        """The circular buffer of recent moves as words, shape ``[16, 2]``, uint64."""
         return self._ring
 
     @property
     def seat(self) -> int:
-        """The seat to act."""
+        """The seat to act (0, 1 or 2)."""
         return int(self._row[at.SEAT])
 
     @property
@@ -247,13 +247,13 @@ class State:
 
     @property
     def winner(self) -> int | None:
-        """The seat that went out; None while the game runs, or if everybody declined."""
+        """The seat that played all its cards; None while the game runs or if everybody declined to bid."""
         winner = int(self._row[at.WINNER]) - 1
         return winner if 0 <= winner < self._rules.players else None
 
     @property
     def history(self) -> list[tuple[int, Move]]:
-        """The completed moves of the deal as ``(seat, move)`` pairs, oldest first."""
+        """The completed moves since the deal as ``(seat, move)`` pairs, oldest first."""
         return list(self._log)
 
     def role(self, seat: int | None = None) -> str | None:
@@ -266,22 +266,22 @@ class State:
 
     @property
     def bottom(self) -> Hand:
-        """The landlord cards."""
+        """The landlord cards, which the landlord takes into its hand."""
         return Hand.from_word(int(self._row[at.BOTTOM]))
 
     def view(self, seat: int | None = None) -> View:
-        """Return the view of a seat (by default the seat to act), which holds all that it knows of the game."""
+        """Return all that a seat (by default the seat to act) knows of the game, as a :class:`View`."""
         seat = self._seat(seat)
         row = np.empty(at.ROW_WORDS, np.uint64)
         write_view(self._row, seat, self._rule_words, row)
         return View(row, self._rules, self._rule_words.copy(), seat, tuple(self._log), self._ring.copy())
 
     def legal_actions(self) -> list[int]:
-        """List the legal action ids of the next stage in ascending order; the list is empty when the game is over."""
+        """List the legal action ids in ascending order; the list is empty when the game is over."""
         return list_legal_actions(self._row, self._rule_words)
 
     def legal_moves(self) -> list[Move]:
-        """List the legal whole moves, by main id and then by kickers; the list is empty when the game is over.
+        """List the legal whole moves by action id and then by kickers; the list is empty when the game is over.
 
         Raises:
             IllegalMoveError: In the middle of a move (after a main group, before its last kicker).
@@ -291,7 +291,7 @@ class State:
         return list_legal_moves(self._row, self._rule_words)
 
     def step(self, move: Move | str) -> None:
-        """Play a whole move.
+        """Play a whole move, given as a :class:`Move` or in text notation.
 
         Args:
             move: A :class:`Move` or its notation.
@@ -356,7 +356,7 @@ class State:
         return played.returns()
 
     def playouts(self, count: int, rng: np.random.Generator) -> npt.NDArray[np.float64]:
-        """Play several copies of the game to the end with uniformly random actions.
+        """Play copies of the game to the end with random actions; return the scores, shape ``[count, players]``.
 
         Args:
             count: How many.
@@ -378,7 +378,7 @@ class State:
         return self.view(seat).key()
 
     def next_deal(self, seed: int = 0) -> tuple[tuple[Hand, ...], Hand]:
-        """Deal the next game from the cards of this one, under rules that do not shuffle the deck.
+        """Deal the next game's hands from the cards of this game, under rules that do not shuffle the deck.
 
         What was played is gathered in playing order, each body before its kickers, and then what was not played, hand
         by hand; the pile is cut where the seed says, and dealt in packets (:mod:`ddz_env.core.engine.deal`).
@@ -469,7 +469,7 @@ class State:
 
 
 def fill_hands(least: npt.NDArray[np.int64], rules: Rules, seed: int = 0) -> State:
-    """Start a game from partly known hands, filling them up with the lowest remaining cards.
+    """Start a game from partly known hands, completing them with the lowest remaining cards.
 
     Args:
         least: What each seat is dealt at least, and the landlord cards; counts, shape ``[players + 1, 15]``, changed
@@ -493,7 +493,7 @@ def fill_hands(least: npt.NDArray[np.int64], rules: Rules, seed: int = 0) -> Sta
 def restore_state(
     row: npt.NDArray[np.uint64], ring: npt.NDArray[np.uint64], log: npt.NDArray[np.uint64], rules: Rules
 ) -> State:
-    """Make a state from copies of an engine state, its ring of recent moves and its log of all moves."""
+    """Make a state from copies of a game-state array, its buffer of recent moves and its log of all moves."""
     history = [decode_slot(cards, packed) for cards, packed in log[: int(row[at.MOVES])].tolist()]
     state = State.__new__(State)
     state.__setstate__((row.copy(), rules, ring.copy(), history))

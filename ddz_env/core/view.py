@@ -1,4 +1,4 @@
-"""The information-set view of one seat, which agents receive instead of a state."""
+"""The information-set view of one seat, which agents receive instead of the full state."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ _OVERSAMPLING = 8
 def write_view(
     row: npt.NDArray[np.uint64], seat: int, rules: npt.NDArray[np.uint64], out: npt.NDArray[np.uint64]
 ) -> None:
-    """Write a seat's view of an engine state, in which the other hands become one pool of unseen cards.
+    """Write what a seat knows of a game into an array, with the other hands merged into a pool of unseen cards.
 
     Args:
         row: The game, shape ``[32]``.
@@ -91,14 +91,14 @@ def mask_to_ids(mask: npt.NDArray[np.uint64]) -> list[int]:
 
 
 def list_legal_actions(row: npt.NDArray[np.uint64], rules: npt.NDArray[np.uint64]) -> list[int]:
-    """List the legal action ids of an engine state in ascending order."""
+    """List the legal action ids of a game-state array in ascending order."""
     mask = np.empty(MASK_WORDS, np.uint64)
     write_legal_mask(row, rules, mask)
     return mask_to_ids(mask)
 
 
 def list_legal_moves(row: npt.NDArray[np.uint64], rules: npt.NDArray[np.uint64]) -> list[Move]:
-    """List the legal whole moves of an engine state in the engine's order."""
+    """List the legal whole moves of a game-state array, by action id and then by kickers."""
     mains, kickers = list_all_moves(row, rules)
     return [Move.from_words(main, kicker) for main, kicker in zip(mains.tolist(), kickers.tolist(), strict=True)]
 
@@ -166,7 +166,7 @@ class View(WritableAfterUnpickling):
 
     @property
     def left_out(self) -> Hand:
-        """The undealt cards that lie face up on the table from the beginning, under ``left_out_open``."""
+        """The undealt cards that lie face up from the beginning, if the rules set ``left_out_open``."""
         return Hand.from_word(int(self.row[at.LEFT_OUT]))
 
     def played(self, seat: int) -> Hand:
@@ -180,7 +180,7 @@ class View(WritableAfterUnpickling):
 
     @property
     def acting_seat(self) -> int:
-        """The seat to act."""
+        """The seat to act (0, 1 or 2)."""
         return int(self.row[at.SEAT])
 
     @property
@@ -190,7 +190,7 @@ class View(WritableAfterUnpickling):
 
     @property
     def on_lead(self) -> bool:
-        """Whether the seat to act leads a trick and so need not beat any move."""
+        """Whether the seat to act leads a trick, and so may play any move."""
         return self.stage in ("play", "kicker") and int(self.row[at.TARGET]) == 0
 
     @property
@@ -204,7 +204,7 @@ class View(WritableAfterUnpickling):
 
     @property
     def passes(self) -> int:
-        """The number of consecutive passes since the last move."""
+        """The number of consecutive passes since cards were last played."""
         return int(self.row[at.PASSES])
 
     @property
@@ -214,7 +214,7 @@ class View(WritableAfterUnpickling):
 
     @property
     def robs(self) -> int:
-        """The number of times that the landlord's place has been robbed."""
+        """The number of robs in the auction, each of which takes over the landlord's role."""
         return int(get_bid(self.row, at.ROBS))
 
     @property
@@ -224,7 +224,7 @@ class View(WritableAfterUnpickling):
 
     @property
     def stake(self) -> int:
-        """The current stake: the bid, doubled for every rob, a shown hand, and every bomb and rocket."""
+        """The current stake: the highest bid (at least 1), doubled for each rob, shown hand, bomb and rocket."""
         return int(compute_stake(self.row))
 
     def legal_actions(self) -> list[int]:
@@ -232,13 +232,13 @@ class View(WritableAfterUnpickling):
         return list_legal_actions(self.row, self.rule_words) if self.acting_seat == self.seat else []
 
     def legal_moves(self) -> list[Move]:
-        """List the legal whole moves in the engine's order; the list is empty unless it is the observer's turn."""
+        """List the legal whole moves, by action id and then by kickers; empty unless it is the observer's turn."""
         return list_legal_moves(self.row, self.rule_words) if self.acting_seat == self.seat else []
 
     def sample_worlds(
         self, count: int, rng: np.random.Generator, weights: WorldWeights | None = None
     ) -> npt.NDArray[np.uint64]:
-        """Draw hands that agree with everything the seat knows, uniformly over deals of cards.
+        """Draw deals (hands of all seats) that agree with all that the seat knows, uniformly or by ``weights``.
 
         :meth:`ddz_env.State.from_view` makes a game of a row; :meth:`ddz_env.State.sample` draws one game.
 
@@ -272,7 +272,7 @@ class View(WritableAfterUnpickling):
         return hands if weights is None else _resample_worlds(hands, weights(hands), count, rng)
 
     def key(self) -> bytes:
-        """Return the seat's knowledge as bytes, which are equal exactly for games that it cannot tell apart."""
+        """Return the seat's knowledge as bytes, equal for two games exactly if the seat cannot tell them apart."""
         moves = np.array([(seat, *move.words) for seat, move in self.history], np.uint64)
         return self.row.tobytes() + moves.tobytes()
 
@@ -283,7 +283,7 @@ class View(WritableAfterUnpickling):
 def _resample_worlds(
     hands: npt.NDArray[np.uint64], weights: npt.NDArray[Any], count: int, rng: np.random.Generator
 ) -> npt.NDArray[np.uint64]:
-    """Draw a number of the sampled worlds with replacement, according to their weights."""
+    """Draw ``count`` of the sampled deals with replacement, in proportion to their weights."""
     chances = np.asarray(weights, np.float64)
     if chances.shape != (len(hands),) or not (chances >= 0).all() or (count and not 0 < chances.sum() < np.inf):
         raise InvalidDealError(
@@ -293,7 +293,7 @@ def _resample_worlds(
 
 
 def check_view_cards(row: npt.NDArray[np.uint64], seat: int, rules: npt.NDArray[np.uint64]) -> None:
-    """Check that at least one deal agrees with the cards of a view.
+    """Raise an error unless at least one deal agrees with the cards and hand sizes of a view.
 
     Args:
         row: A view's row (:func:`write_view`), shape ``[32]``.

@@ -66,7 +66,7 @@ Observation = dict[str, npt.NDArray[Any]]
 
 
 def env(*, illegal_reward: float = ILLEGAL_REWARD, **options: Any) -> AECEnv[str, Observation, int | None]:
-    """Make the environment in a wrapper that behaves like PettingZoo's usual wrappers.
+    """Make the PettingZoo environment, in a wrapper that ends the game at an illegal action.
 
     An illegal action ends the game: its player gets ``illegal_reward``, the others zero.  (There is no
     ``CaptureStdoutWrapper``: it is for environments that print, and ours returns its text.)
@@ -103,7 +103,7 @@ def parallel_env(**options: Any) -> ParallelEnv[str, Observation, int | None]:
 def wrap_env(
     game: AECEnv[str, Observation, int | None], illegal_reward: float = ILLEGAL_REWARD
 ) -> AECEnv[str, Observation, int | None]:
-    """Wrap a raw environment so that an illegal action ends the game, as in :func:`env`.
+    """Wrap a raw environment as :func:`env` does, so that an illegal action ends the game.
 
     Args:
         game: ``raw_env`` or a wrapper of it.
@@ -116,7 +116,7 @@ def wrap_env(
 
 
 def _game_attribute(name: str) -> property:
-    """Make a wrapper property that reads an attribute of the raw environment directly.
+    """Make a property that reads an attribute of the raw environment, past all wrappers in between.
 
     PettingZoo's wrappers look attributes up layer by layer, twenty times per step, which takes longer than everything
     else together.  Before ``reset`` the game has none, and the wrapper's own error follows.
@@ -149,7 +149,7 @@ class _EndAtIllegalAction(wrappers.OrderEnforcingWrapper):  # type: ignore[misc]
         return self.env.last(observe)
 
     def _end_game(self) -> None:
-        """End the game, giving its player the reward for an illegal action and the other players zero."""
+        """End the game after an illegal action: its player gets the penalty, and the other players get zero."""
         EnvLogger.warn_on_illegal_move()
         game = self.game
         game._cumulative_rewards[game.agent_selection] = 0.0
@@ -223,7 +223,7 @@ class raw_env(AECEnv):  # type: ignore[misc]
         self.state_space = self.form.make_box(observation.STATE)
 
     def _bind_rows(self) -> None:
-        """Keep references to the arrays of the single game, so that no step has to index them."""
+        """Store references to the game's observation, mask and info arrays, to save their lookup in each step."""
         self._arrays = tuple(self._games.slots)
         self._observation_row, self._mask = self._games.observation[0], self._games.mask[0]
         self._numbers = list(self._games.slots.infos[0])
@@ -233,7 +233,7 @@ class raw_env(AECEnv):  # type: ignore[misc]
         self._bind_rows()  # the rows of a copy are those of its own games
 
     def observation_space(self, agent: str) -> gymnasium.Space[Any]:
-        """Return the observation space of an agent (always the same object).
+        """Return the observation space of an agent, the same object at every call.
 
         Raises:
             InvalidOptionError: If there is no such agent.
@@ -241,7 +241,7 @@ class raw_env(AECEnv):  # type: ignore[misc]
         return self.observation_spaces[self.possible_agents[self._seat_of(agent)]]
 
     def action_space(self, agent: str) -> gymnasium.Space[Any]:
-        """Return the action space of an agent (always the same object).
+        """Return the action space of an agent, the same object at every call.
 
         Raises:
             InvalidOptionError: If there is no such agent.
@@ -249,7 +249,7 @@ class raw_env(AECEnv):  # type: ignore[misc]
         return self.action_spaces[self.possible_agents[self._seat_of(agent)]]
 
     def reset(self, seed: int | None = None, options: Mapping[str, Any] | None = None) -> None:
-        """Deal a new game.
+        """Deal a new game, from a seed or from given hands.
 
         Args:
             seed: Starts game 0 of this seed (``State.new(seed)``); without it the next game of the last seed.
@@ -267,7 +267,7 @@ class raw_env(AECEnv):  # type: ignore[misc]
         self._number = number + 1
 
     def set_state(self, state: State) -> None:
-        """Continue from a copy of a position from any game under the same rules (:meth:`game_state` returns one).
+        """Continue from a copy of a given position (:meth:`game_state` returns one) under the same rules.
 
         No agent has a reward yet; ``reset`` without a seed deals the game that would have come next.
 
@@ -277,7 +277,7 @@ class raw_env(AECEnv):  # type: ignore[misc]
         self._begin_game(check_position(state, self.rules))
 
     def _begin_game(self, state: State) -> None:
-        """Begin at a position: reset every agent's reward and end flags, and pay the returns if the game is over."""
+        """Start at a position: clear the rewards and end flags, and pay the returns if the game is already over."""
         self._games.set_game_state(0, state)
         self._run_order(BEGIN)
         self.beginning = object()  # one per game, by which players recognize it
@@ -289,7 +289,7 @@ class raw_env(AECEnv):  # type: ignore[misc]
         self._select_agent()
 
     def step(self, action: Any) -> None:
-        """Play an action of the selected agent; pass None once that agent's game has ended.
+        """Play the selected agent's action, which must be None once that agent's game has ended.
 
         One kernel (:func:`ddz_env.envs.stepping.step_single_game`) checks the action, plays it, and writes the next
         observation, mask and infos; then an agent is selected, and at the end of the game every agent gets its return.
@@ -316,7 +316,7 @@ class raw_env(AECEnv):  # type: ignore[misc]
         self._select_agent()
 
     def _run_order(self, order: int, action: int = 0) -> bool:
-        """Carry out an order in the game; return False and change nothing if the action is illegal."""
+        """Begin the game or play an action; return False and change nothing if the action is illegal."""
         lock = self._lock
         if not lock.acquire(False):
             raise lock.make_error()
@@ -329,7 +329,7 @@ class raw_env(AECEnv):  # type: ignore[misc]
         return seat >= 0
 
     def _select_agent(self) -> None:
-        """Select the agent to act; once the game is over, give every agent its return exactly once."""
+        """Select the agent to act; when the game has ended, add each agent's return to its reward."""
         self.agent_selection = self.possible_agents[self._acting_seat]
         self._infos = {}
         if self._over:
@@ -341,7 +341,7 @@ class raw_env(AECEnv):  # type: ignore[misc]
             self.render()
 
     def observe(self, agent: str) -> Observation:
-        """Return what an agent sees now, in new arrays.
+        """Return an agent's current observation and action mask, in new arrays.
 
         Args:
             agent: One of ``possible_agents``.
@@ -369,7 +369,7 @@ class raw_env(AECEnv):  # type: ignore[misc]
 
     @property
     def infos(self) -> dict[str, dict[str, Any]]:
-        """The info of each agent, which is made when it is read."""
+        """The info dict of each agent, built on access."""
         if len(self._infos) != len(self.agents):
             self._infos = {agent: self._infos.get(agent) or self._make_info(agent) for agent in self.agents}
         return self._infos
@@ -379,14 +379,14 @@ class raw_env(AECEnv):  # type: ignore[misc]
         return info
 
     def state(self) -> npt.NDArray[Any]:
-        """Return the whole game, shape ``[STATE_SIZE]``, by ``STATE`` of :mod:`ddz_env.core.observation`."""
+        """Return the whole game, ``[STATE_SIZE]``, in the layout ``STATE`` of :mod:`ddz_env.core.observation`."""
         out = np.empty(observation.STATE_WORDS, np.uint64)
         observation.write_state(self.row, self._games.slots.rules, out)
         return self.form.convert_vector(out.view(np.int8), observation.STATE)
 
     @property
     def row(self) -> npt.NDArray[np.uint64]:
-        """The engine state, shape ``[32]``, uint64; changes to it are not checked."""
+        """The game-state array, shape ``[32]``, uint64; changes to it are not checked."""
         row: npt.NDArray[np.uint64] = self._games.slots.rows[0]
         return row
 

@@ -1,4 +1,4 @@
-"""An adapter for PettingZoo's loop that asks an agent for the next action of the seat to act."""
+"""An adapter through which an agent that chooses whole moves plays in a PettingZoo environment."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ddz_env.support.errors import GameOverError, InvalidOptionError, short_repr
 
 
 class AECPlayer:
-    """An adapter that lets an agent, which chooses whole moves, play one seat of an AEC environment.
+    """An adapter that lets an agent play one seat of an AEC environment, action by action.
 
     Args:
         agent: An agent's text (``"isuct:iterations=500"``, ``"policy"``, ``"mymodule:MyAgent"``) or an object with
@@ -45,7 +45,7 @@ class AECPlayer:
         self._num_known: int | None = None
 
     def next_action(self, env: Any) -> int:
-        """Return the agent's next action for the seat to act in the environment.
+        """Return the action id that the agent plays next for the seat to act in a PettingZoo environment.
 
         The agent chooses a whole move at its first stage; its kickers follow in the next calls.  It learns of a new
         game and of the others' moves here, so it plays one seat of one environment at a time.

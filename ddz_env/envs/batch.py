@@ -29,7 +29,7 @@ from ddz_env.support.threads import check_threads, exclusive
 
 
 def _check_saved_state(saved: Any, rules: Rules, arrays: Mapping[str, Any]) -> int:
-    """Check a saved state against the batch's own arrays, and return the saved seed.
+    """Check that a saved batch has the rules and array shapes of this one, and return its seed.
 
     Raises:
         InvalidOptionError: If it comes from a batch of another size or of other rules, or lacks a field.
@@ -141,12 +141,12 @@ class SelfPlayBatch(GameBatch):
 
     @property
     def rows(self) -> npt.NDArray[np.uint64]:
-        """The engine states of all games, including hidden cards, shape ``[num_games, 32]``, uint64."""
+        """The game-state arrays of all games, including hidden cards, shape ``[num_games, 32]``, uint64."""
         return self.slots.rows
 
     @exclusive
     def reset(self, seed: int | None = None) -> None:
-        """Deal the first game in every position of the batch.
+        """Restart the batch with the first game of every slot, under the old seed or a new one.
 
         Args:
             seed: A new seed; the old one by default.
@@ -163,7 +163,7 @@ class SelfPlayBatch(GameBatch):
         seed_action_samplers(self.slots)
 
     def place_custom_deals(self, games: npt.NDArray[np.intp]) -> None:
-        """Replace the cards of newly dealt games with custom deals, if the batch has any.
+        """Replace the cards of newly dealt games with custom deals, if the batch was made with any.
 
         Args:
             games: Their indices.
@@ -178,13 +178,13 @@ class SelfPlayBatch(GameBatch):
 
     @exclusive
     def state_dict(self) -> dict[str, Any]:
-        """Return the values and arrays with which :meth:`load_state_dict` continues identically."""
+        """Return the state of the batch as a dict, from which :meth:`load_state_dict` continues identically."""
         saved = {name: array.copy() for name, array in self._arrays_to_save().items()}
         return {"rules": self.rules.words(), "seed": self.seed} | saved
 
     @exclusive
     def load_state_dict(self, saved: dict[str, Any]) -> None:
-        """Restore a dict that :meth:`state_dict` returned, and continue from there.
+        """Restore the batch from a dict that :meth:`state_dict` returned.
 
         Raises:
             InvalidOptionError: If it comes from a batch of another size or of other rules, or lacks a field.
@@ -198,7 +198,7 @@ class SelfPlayBatch(GameBatch):
         self.run_orders(OBSERVE)
 
     def _arrays_to_save(self) -> dict[str, Any]:
-        """Return, by name, the arrays that cannot be computed from other arrays."""
+        """Return the arrays that :meth:`state_dict` must save, by name."""
         slots = self.slots
         games = {"rows": slots.rows, "rings": slots.rings, "games": self.game, "rewards": self.reward}
         return games | {"done": self.done, "streams": slots.games["stream"]}

@@ -1,4 +1,4 @@
-"""Custom deals, as given by ``deals=`` to environments and training, or by ``--deal-file`` as ``module:function``.
+"""Custom deals, which users give as ``deals=`` or ``--deal-file``: a function, ``module:function`` or a list.
 
     >>> from ddz_env.batch import SelfPlayBatch
     >>> def two_jokers(rng, number):
@@ -39,7 +39,7 @@ _STREAM = 0x4445414C
 
 
 def parse_deal(line: str, rules: Rules, seed: int = 0) -> State:
-    """Make a game from the cards given in a line of text.
+    """Start a game from a line of text that gives the dealt hands and the landlord cards.
 
     Args:
         line: The hands as dealt and the landlord cards, separated by ``/``.
@@ -63,7 +63,7 @@ def parse_deal(line: str, rules: Rules, seed: int = 0) -> State:
 
 
 def load_deal_function(name: str) -> DealFunction:
-    """Import the function that a ``module:function`` text names, searching the current folder as well.
+    """Import the deal function named as ``module:function``, also from the current folder.
 
     Raises:
         InvalidDealError: If there is none.
@@ -81,12 +81,12 @@ def load_deal_function(name: str) -> DealFunction:
 
 
 def format_deal(state: State) -> str:
-    """Format a game's cards before its first move as a line of text; the inverse of :func:`parse_deal`."""
+    """Format the initial cards of a game as a line of text; the inverse of :func:`parse_deal`."""
     return " / ".join(map(str, (*dealt_hands(state), state.bottom)))
 
 
 def dealt_hands(state: State) -> list[Hand]:
-    """Return the hands as dealt in a game before its first move, without the landlord cards."""
+    """Return the hands as dealt, without the landlord cards, of a game before its first move."""
     hands = [state.hand(seat) for seat in range(state.rules.players)]
     if state.rules.bidding == "fixed":
         hands[0] -= state.bottom
@@ -110,7 +110,7 @@ class CustomDeals:
             raise InvalidDealError(f"deals are a function, its module:function or a list, not {short_repr(source)}")
 
     def state(self, seed: int, game: int, number: int) -> State:
-        """Make the game that belongs to a number, before its first move.
+        """Start a new game with the custom deal of the given number.
 
         Args:
             seed: The seed of the games.

@@ -1,4 +1,4 @@
-"""The shared arrays of one or more games, which every environment steps, and checks of user input.
+"""The arrays in which all environments hold their games, and checks of actions, positions and options.
 
 Environments keep games as arrays (:class:`~ddz_env.envs.stepping.Slots`), because a :class:`~ddz_env.State` costs
 microseconds per step.  What people and agents need (a state, a view, readable moves) is rebuilt from them on request.
@@ -74,7 +74,7 @@ class GameBatch(WritableAfterUnpickling):
         return {**self.__dict__, "slots": Slots._make(map(copy, self.slots))}
 
     def run_orders(self, orders: Any) -> None:
-        """Carry out an order, such as dealing or playing an action, in each game (:mod:`ddz_env.envs.stepping`).
+        """Carry out an instruction (:mod:`ddz_env.envs.stepping`), such as a deal or an action, in each game.
 
         Args:
             orders: One for all games, or one per game.
@@ -83,14 +83,14 @@ class GameBatch(WritableAfterUnpickling):
         run_chunks(step_games, self.num_games, self.threads, self.slots)
 
     def set_game_state(self, index: int, state: State) -> None:
-        """Replace one of the games with a given state."""
+        """Overwrite the game at an index with a copy of a given state."""
         self.slots.rows[index], self.slots.rings[index] = state.row, state.ring
         log = self.slots.logs[index]
         for number, (seat, move) in enumerate(state.history if len(log) else ()):
             log[number] = move.cards.word, move.main | seat << 16
 
     def state(self, index: int) -> State:
-        """Return one game as an independent :class:`~ddz_env.State`; its history is empty if no log is kept.
+        """Return a copy of one game as a :class:`~ddz_env.State`; its history is empty if no log is kept.
 
         Raises:
             InvalidOptionError: If there is no such game.
@@ -101,7 +101,7 @@ class GameBatch(WritableAfterUnpickling):
 
 
 def check_num_games(option: str, value: object) -> int:
-    """Check the number of games to step at once.
+    """Check that the number of games to step at once is an integer in 1..2**24, and return it.
 
     Raises:
         InvalidOptionError: If it is not an integer in 1..2**24.
@@ -110,7 +110,7 @@ def check_num_games(option: str, value: object) -> int:
 
 
 def check_actions(actions: npt.ArrayLike, count: int) -> npt.NDArray[np.int64]:
-    """Check an array of actions, and return it as int64.
+    """Check that actions are integers of shape ``[count]``, and return them as an int64 copy.
 
     Raises:
         InvalidMoveError: If they are not integers of shape ``[count]``.
@@ -124,7 +124,7 @@ def check_actions(actions: npt.ArrayLike, count: int) -> npt.NDArray[np.int64]:
 def refuse_illegal(
     actions: npt.NDArray[np.int64], bits: npt.NDArray[np.uint64], where: Callable[[int], str] = "game {}".format
 ) -> None:
-    """Reject an array of actions if one of them is illegal.
+    """Raise an error for the first of several actions that its game's mask forbids, if there is any.
 
     Args:
         actions: Action ids, shape ``[k]``.
@@ -148,7 +148,7 @@ def refuse_illegal(
 
 
 def state_from_options(options: Mapping[str, Any] | None, rules: Rules, seed: int) -> State | None:
-    """Make the state that the options of ``reset`` describe, or None if they describe no state.
+    """Make the state from the deal in the options of ``reset``, or return None if the options contain no deal.
 
     Args:
         options: ``{"hands": [...], "bottom": ..., "check_sizes": ...}`` as for :meth:`State.from_hands`, the same
@@ -181,7 +181,7 @@ def state_from_options(options: Mapping[str, Any] | None, rules: Rules, seed: in
 
 
 def check_position(position: object, rules: Rules) -> State:
-    """Check a position from which an environment is asked to continue.
+    """Check that a position is a :class:`~ddz_env.State` under the environment's rules, and return it.
 
     Raises:
         InvalidOptionError: If it is not a :class:`~ddz_env.State`, or its rules differ.
@@ -194,5 +194,5 @@ def check_position(position: object, rules: Rules) -> State:
 
 
 def draw_random_seed() -> int:
-    """Draw a seed from the operating system's entropy."""
+    """Draw a 64-bit seed from the operating system's entropy."""
     return int(np.random.SeedSequence().generate_state(1, np.uint64)[0])

@@ -90,7 +90,7 @@ class VectorOptions(LearnerOptions, _NumEnvsOption):
 
 
 class _LearnerEnv(WritableAfterUnpickling):
-    """The base of both Gymnasium environments, which handles options, games and missing seeds.
+    """The base class of both Gymnasium environments, which handles options, games and missing seeds.
 
     A seed comes from ``np_random``, as Gymnasium's users expect, for a game that never had one, and for all games after
     ``np_random`` was set.  Otherwise the next game of the last seed is dealt.
@@ -102,7 +102,7 @@ class _LearnerEnv(WritableAfterUnpickling):
     _render_modes: tuple[str, ...] = RENDER_MODES
 
     def _make_games(self, options: LearnerOptions, count: int = 1, **settings: Any) -> None:
-        """Make the games from the options and from settings of :class:`~ddz_env.envs.learner_games.LearnerGames`."""
+        """Make the games from the options; ``settings`` go to :class:`~ddz_env.envs.learner_games.LearnerGames`."""
         self._raises_on_illegal = (
             checks.check_choice("illegal_action", options.illegal_action, ILLEGAL_ACTIONS) == "raise"
         )
@@ -120,7 +120,7 @@ class _LearnerEnv(WritableAfterUnpickling):
         self._lock = GamesLock()
 
     def _fill_in_seeds(self, seeds: list[int | None], chosen: npt.NDArray[np.bool_]) -> list[int | None]:
-        """Return the seeds of the chosen games, drawing those that are needed from ``np_random``."""
+        """Return the seeds of the chosen games, drawing missing ones from ``np_random`` where they are needed."""
         was_set = self.np_random is not self._source
         without = np.array([seed is None for seed in seeds]) & chosen
         for index in np.flatnonzero(without & (was_set | ~self._games.seeded)).tolist():
@@ -195,7 +195,7 @@ class DouDizhuEnv(_LearnerEnv, gymnasium.Env[Any, "np.int64"]):
 
     @exclusive
     def set_state(self, state: State, *, seed: int | None = None) -> tuple[Any, dict[str, Any]]:
-        """Continue from a copy of a position from any game under the same rules (:meth:`game_state` returns one).
+        """Continue from a copy of a given position (:meth:`game_state` returns one) under the same rules.
 
         The opponents play until the learner must decide.  The learner has the seat of its role, and where the role is
         random it keeps its seat.
@@ -225,7 +225,7 @@ class DouDizhuEnv(_LearnerEnv, gymnasium.Env[Any, "np.int64"]):
 
     @exclusive
     def step(self, action: np.int64 | int) -> tuple[Any, SupportsFloat, bool, bool, dict[str, Any]]:
-        """Play one stage of the learner's move, then the opponents' replies.
+        """Play one action of the learner's move (main group or kicker), then the opponents' replies.
 
         Returns:
             Observation, reward (0 until the game ends), terminated, truncated (always False), info.
@@ -386,7 +386,7 @@ class DouDizhuVectorEnv(_LearnerEnv, VectorEnv[Any, npt.NDArray[np.int64], npt.N
     def step(
         self, actions: npt.NDArray[np.int64]
     ) -> tuple[Any, npt.NDArray[Any], npt.NDArray[Any], npt.NDArray[Any], dict[str, Any]]:
-        """Play one action in every game.
+        """Play one action in every game, with the opponents' replies, and reset ended games by the autoreset mode.
 
         Args:
             actions: Action ids, shape ``[num_envs]``, any integer type.
@@ -425,7 +425,7 @@ class DouDizhuVectorEnv(_LearnerEnv, VectorEnv[Any, npt.NDArray[np.int64], npt.N
         return np.unpackbits(bits, axis=1, count=NUM_ACTIONS, bitorder="little").view(np.bool_)
 
     def _make_outputs(self, dealt: npt.NDArray[np.bool_] | None = None) -> tuple[Any, dict[str, Any]]:
-        """Make the observations and infos of all games, marking the infos of all or of newly dealt games as valid."""
+        """Make the observations and infos of all games; ``dealt`` selects the games whose infos count as valid."""
         games, slots = self._games, self._games.slots
         values, masks = games.learner_outputs
         if self.form.scaled:
@@ -439,7 +439,7 @@ class DouDizhuVectorEnv(_LearnerEnv, VectorEnv[Any, npt.NDArray[np.int64], npt.N
     def _stack_infos(
         self, present: npt.NDArray[np.bool_], written: Any, illegal: Any, masks: npt.NDArray[np.int8]
     ) -> dict[str, Any]:
-        """Stack infos in Gymnasium's form: an array for each key, and a validity mask for each ``_key``."""
+        """Stack infos in Gymnasium's form: an array for each key, and a validity mask under ``_key``."""
         columns: dict[str, Any] = dict(zip(outputs.KEYS, written, strict=False))
         if self._text:
             texts = [make_info(numbers, text=True) for numbers in written.T.tolist()]
@@ -476,5 +476,5 @@ class DouDizhuVectorEnv(_LearnerEnv, VectorEnv[Any, npt.NDArray[np.int64], npt.N
         return tuple(self._render_game(index, 0) for index in range(self.num_envs)) if self.render_mode else None
 
     def close_extras(self, **kwargs: Any) -> None:
-        """Close the opponents."""
+        """Close the opponents when Gymnasium closes the environment."""
         self._games.close()

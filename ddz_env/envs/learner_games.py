@@ -1,4 +1,4 @@
-"""Games with one learner each, the core of the Gymnasium environments.
+"""Games with one learner each against automatic opponents, as used by the Gymnasium environments.
 
 The single environment holds one game, the vector environment many, so they cannot differ.  The compiled part plays the
 compiled opponents until the learner must decide; the others answer in between.
@@ -84,7 +84,7 @@ def _assign_learner_seat(row: np.ndarray, game: Any, role: int, rules: np.ndarra
 
 @part_kernel
 def _carry_out_order(index: int, slots: Slots) -> bool:
-    """Carry out the order of a game, and return whether the game then goes on."""
+    """Carry out a game's pending instruction, such as a deal or an action; return whether the game then goes on."""
     row, ring, log, game = slots.rows[index], slots.rings[index], slots.logs[index], slots.games[index]
     order = game["order"]
     if order == ANSWER:
@@ -110,7 +110,7 @@ def _carry_out_order(index: int, slots: Slots) -> bool:
 
 @part_kernel
 def _play_opponents(index: int, slots: Slots) -> None:
-    """Play for compiled opponents until the learner or a Python agent must decide, or the game is over."""
+    """Play for compiled opponents until the learner or a Python agent must decide, or until the game is over."""
     row, ring, log, game = slots.rows[index], slots.rings[index], slots.logs[index], slots.games[index]
     bits, learner = slots.bits[index], np.uint64(game["learner"])
     while row[STAGE] != _STAGE_OVER:
@@ -142,7 +142,7 @@ def _copy_row(source: np.ndarray, target: np.ndarray) -> None:
 
 @pure_kernel
 def step_learner_games(first: int, stop: int, slots: Slots, observations: np.ndarray, masks: np.ndarray) -> None:
-    """Step the games ``first..stop-1``: carry out their orders, play for opponents and write the outputs.
+    """Step the games ``first..stop-1``: carry out instructions, play for opponents and write the outputs.
 
     Where the step that ends a game deals the next one, what the learner saw last is kept, and games that end before the
     learner has decided anything are passed over.
@@ -263,7 +263,7 @@ class LearnerGames(GameBatch):
     def begin(
         self, chosen: GameMask, seeds: list[int | None] | None = None, options: Mapping[str, Any] | None = None
     ) -> None:
-        """Deal new games at the chosen positions of the batch.
+        """Deal new games in the chosen slots of the batch.
 
         Args:
             chosen: Which.
@@ -297,7 +297,7 @@ class LearnerGames(GameBatch):
     def _start_games(
         self, chosen: GameMask, seeds: list[int | None] | None, position: State | None, order: Any
     ) -> None:
-        """Number the chosen games, then deal them or begin them at a given position."""
+        """Assign seeds to the chosen games, then deal them or start them at a given position."""
         self._assign_seeds(chosen, seeds)
         if position is not None:
             for index in np.flatnonzero(chosen).tolist():
@@ -314,7 +314,7 @@ class LearnerGames(GameBatch):
             part[~self.seeded] = 0
 
     def _assign_seeds(self, chosen: GameMask, seeds: list[int | None] | None) -> None:
-        """Give the chosen games their seeds and numbers; a game that has never had a seed draws one."""
+        """Assign seeds and numbers to the chosen games; a game that has never had a seed draws one."""
         games = self.slots.games
         games["number"][chosen] += np.uint64(1)
         if seeds is None and bool(self.seeded[chosen].all()):
@@ -328,7 +328,7 @@ class LearnerGames(GameBatch):
             self.seeded[index] = True
 
     def _place_custom_deals(self, chosen: GameMask) -> int:
-        """Put custom deals, if there are any, into the chosen games; return the order that begins the games."""
+        """Put any custom deals into the chosen games, and return the instruction with which the games begin."""
         if self._deals is None:
             return DEAL
         for index in np.flatnonzero(chosen).tolist():
@@ -337,7 +337,7 @@ class LearnerGames(GameBatch):
         return BEGIN
 
     def check(self, actions: npt.ArrayLike, chosen: GameMask, *, refuse: bool) -> npt.NDArray[np.int64]:
-        """Check the learners' actions before they are played.
+        """Check the learners' actions for type, shape and legality, and return them as int64.
 
         Args:
             actions: Action ids, shape ``[num_games]``.
@@ -374,13 +374,13 @@ class LearnerGames(GameBatch):
         self._play_to_learners(orders)
 
     def get_outcome(self) -> tuple[GameMask, npt.NDArray[np.float64], GameMask]:
-        """Return copies of the end flags of the last step, the rewards, and the flags of illegal actions."""
+        """Return copies of the last step's end flags, rewards and illegal-action flags."""
         games = self.slots.games
         ended = games["done"].copy()
         return ended, np.where(ended, games["reward"], 0.0), games["illegal"].copy()
 
     def _play_to_learners(self, orders: Any) -> None:
-        """Carry out orders, then let opponents play until no game waits for an opponent."""
+        """Carry out instructions, then let opponents play until every game waits for its learner or is over."""
         observations, masks = self.slots.observations, self.slots.masks
         if self._new_arrays:
             observations, masks = np.empty_like(observations), np.empty_like(masks)
@@ -392,7 +392,7 @@ class LearnerGames(GameBatch):
             orders = self._request_opponent_moves() if self._opponents.in_python else None
 
     def _request_opponent_moves(self) -> npt.NDArray[Any] | None:
-        """Request the moves of opponents in all games that wait for one; return orders, or None if no game waits."""
+        """Ask Python opponents for their moves; return each game's next instruction, or None if no game waits."""
         waiting = self.slots.games["status"] == OPPONENT_TURN
         if not waiting.any():
             return None

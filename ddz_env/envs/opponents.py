@@ -33,7 +33,7 @@ _COMPILED = {"random": UNIFORM, "random-staged": STAGED}
 
 
 class Opponent(NamedTuple):
-    """An opponent: its way of playing, and its agent if the moves are chosen in Python.
+    """An opponent: whether it plays in compiled code, and its agent if Python code chooses the moves.
 
     Attributes:
         kind: ``ASKED``, ``UNIFORM`` or ``STAGED``.
@@ -102,7 +102,7 @@ def make_opponents_by_role(opponents: Any, role: str, rules: Rules) -> list[Oppo
 
 
 def add_partner(partner: Any, opponents: Any, role: str, rules: Rules) -> Any:
-    """Return the opponents by role, with a separate agent as the learner's fellow peasant.
+    """Return the opponents by role, with ``partner`` as the learner's fellow peasant if one is given.
 
     Args:
         partner: As one of the opponents; None for one of them.
@@ -157,7 +157,7 @@ class Opponents(WritableAfterUnpickling):
         self._rngs: dict[int, tuple[tuple[int, ...], np.random.Generator]] = {}
 
     def begin(self, chosen: npt.NDArray[np.bool_]) -> None:
-        """Prepare the opponents for the beginning of the chosen games."""
+        """Prepare opponents for new games: discard their generators, and notify agents that follow a single game."""
         self._rngs = {index: entry for index, entry in self._rngs.items() if not chosen[index]}
         self._num_notified = 0
         for opponent in self._followers:
@@ -201,7 +201,7 @@ class Opponents(WritableAfterUnpickling):
         return WaitingGames(slots.rows[games], slots.rings[games], self._rules, rng, logs)
 
     def _agents_to_act(self, rows: npt.NDArray[np.uint64]) -> npt.NDArray[np.intp]:
-        """Return, for each engine state, the index in ``in_python`` of the agent that plays the seat to act."""
+        """Return, for each game-state array, the index in ``in_python`` of the agent whose turn it is."""
         players, landlords = np.uint64(self._rules.players), rows[:, LANDLORD]
         roles = np.where(landlords == NO_SEAT, 0, (rows[:, SEAT] + players - landlords) % players)
         numbers: npt.NDArray[np.intp] = self._by_role[roles.astype(np.intp)]

@@ -64,7 +64,7 @@ class ObservationForm:
         self.observation_key, self.mask_key = observation_key, mask_key
 
     def make_box(self, layout: Layout) -> spaces.Box:
-        """Make the Gymnasium space of a vector with a given layout."""
+        """Make the Gymnasium ``Box`` space of vectors with a given layout."""
         if self.scaled:
             return spaces.Box(0.0, 1.0, layout.high.shape, np.float32)
         space = spaces.Box(layout.low, layout.high, dtype=np.int8)
@@ -77,7 +77,7 @@ class ObservationForm:
         return spaces.Dict({self.observation_key: vector, self.mask_key: mask}) if self._beside else vector
 
     def convert_vector(self, values: npt.NDArray[np.int8], layout: Layout) -> npt.NDArray[Any]:
-        """Convert vectors, shape ``[..., size]``, to the dtype of the form, in a new array."""
+        """Convert int8 vectors, shape ``[..., size]``, to the requested dtype, in a new array."""
         # Divided, not multiplied with the inverse: the highest value is 1 exactly.
         return np.divide(values, layout.high, dtype=np.float32) if self.scaled else values.copy()
 
@@ -146,7 +146,7 @@ def is_text_wanted(infos: str) -> bool:
 
 
 def make_info(written: list[int], *, text: bool) -> dict[str, Any]:
-    """Make the info dict that environments return.
+    """Make the info dict of a seat from the numbers that compiled code wrote, as numbers or as text.
 
     Args:
         written: What :func:`ddz_env.envs.stepping.write_info` wrote.
@@ -178,7 +178,7 @@ _COLUMNS = 80
 
 
 class Screen:
-    """A renderer of positions in a given render mode, which opens a window at the first position in human mode.
+    """A renderer of positions in one render mode; in human mode it opens a window at the first position.
 
     A mode whose packages are missing is refused by ``show``, not before: SB3's ``make_vec_env`` asks for pictures that
     no one looks at, and learning needs no Pillow.

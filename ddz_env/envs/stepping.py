@@ -1,4 +1,4 @@
-"""The arrays of stepped games, and the kernels that deal the games, play in them and write their outputs.
+"""The arrays of a batch of games, and the compiled functions that deal, play and write outputs.
 
 Here are games whose seats are all the caller's, stepped action by action (:func:`step_games`); games with one
 learner and opponents are in :mod:`ddz_env.envs.learner_games`.  Kernels that take :class:`Slots` are pure, because
@@ -177,7 +177,7 @@ def allocate_slots(
     logs: bool = False,
     last: bool = False,
 ) -> Slots:
-    """Allocate zeroed arrays for ``n`` games.
+    """Allocate zeroed arrays for ``n`` games and for the outputs that the caller asks for.
 
     Args:
         n: How many games.
@@ -231,13 +231,13 @@ def allocate_slots(
 
 @pure_kernel
 def is_action_legal(action: int, bits: np.ndarray) -> bool:
-    """Return whether an integer is a legal action id by a mask of shape ``[7]``; any integer is accepted."""
+    """Return whether an integer, in range or not, is a legal action id by a mask of shape ``[7]``."""
     return 0 <= action < NUM_ACTIONS and is_legal_action(bits, np.uint64(action))
 
 
 @pure_kernel
 def first_illegal(actions: np.ndarray, bits: np.ndarray) -> int:
-    """Return the index of the first illegal action, or -1 if all are legal."""
+    """Return the index of the first action that its mask forbids, or -1 if all are legal."""
     for index in range(actions.shape[0]):
         if not is_action_legal(actions[index], bits[index]):
             return index
@@ -246,7 +246,7 @@ def first_illegal(actions: np.ndarray, bits: np.ndarray) -> int:
 
 @part_kernel
 def play_action(row: np.ndarray, ring: np.ndarray, log: np.ndarray, action: np.uint64, rules: np.ndarray) -> None:
-    """Play one legal action, and record a completed move in the ring of recent moves and in the log.
+    """Play one legal action, and record a completed move in the buffer of recent moves and in the log.
 
     Args:
         row: The game, shape ``[32]``, uint64, changed in place.
@@ -267,7 +267,7 @@ def play_action(row: np.ndarray, ring: np.ndarray, log: np.ndarray, action: np.u
 def play_whole_move(
     row: np.ndarray, ring: np.ndarray, log: np.ndarray, main: np.uint64, kickers: np.uint64, rules: np.ndarray
 ) -> None:
-    """Play a legal whole move stage by stage.
+    """Play a legal whole move action by action: the main group, then each kicker.
 
     Args:
         row: The game, changed in place.
@@ -286,7 +286,7 @@ def play_whole_move(
 
 @pure_kernel
 def deal_game(row: np.ndarray, ring: np.ndarray, game: Any, bits: np.ndarray, rules: np.ndarray) -> None:
-    """Deal the game identified by a seed and a number; ``bits`` is overwritten."""
+    """Deal the game with a given seed and number into a game-state array; ``bits`` is overwritten."""
     seed = stream_state(game["seed"], game["number"])
     if rules[R_DEAL] == DEAL_UNSHUFFLED:
         new_unshuffled_game(row, seed, rules, bits)
@@ -309,7 +309,7 @@ def clear_outcome(game: Any, returns: np.ndarray) -> None:
 def write_outcome(
     row: np.ndarray, game: Any, scoring: int, peasant_reward: float, returns: np.ndarray, rules: np.ndarray
 ) -> None:
-    """Write the returns of a finished game."""
+    """Write each seat's return, the learner's reward and the end flag of a finished game."""
     write_returns(row, rules, scoring, peasant_reward, returns)
     game["done"] = game["decided"]
     game["reward"] = returns[game["learner"]]
@@ -317,7 +317,7 @@ def write_outcome(
 
 @part_kernel
 def write_info(row: np.ndarray, ring: np.ndarray, rules: np.ndarray, seat: np.uint64, out: np.ndarray) -> None:
-    """Write the info of one seat: seat, role, stage and the last move.
+    """Write the numbers in a seat's info dict: seat, role, stage and the last move.
 
     Args:
         row: The game, shape ``[32]``, uint64.
@@ -372,7 +372,7 @@ def write_outputs(
 
 @pure_kernel
 def step_games(first: int, stop: int, slots: Slots) -> None:
-    """Step the games ``first..stop-1``: carry out the order of each, and write what the seat to act sees.
+    """Step the games ``first..stop-1``: carry out their instructions, and write what the seats to act see.
 
     Args:
         first: The first game.
@@ -387,7 +387,7 @@ def step_games(first: int, stop: int, slots: Slots) -> None:
 
 @inline_kernel
 def _carry_out_order(index: int, slots: Slots) -> bool:
-    """Carry out the order of a game unless it is dealing; return whether a game must be dealt."""
+    """Carry out a game's instruction other than dealing; return whether a new game must be dealt."""
     row, ring, game, returns = slots.rows[index], slots.rings[index], slots.games[index], slots.returns[index]
     if game["order"] != OBSERVE:
         clear_outcome(game, returns)
@@ -405,7 +405,7 @@ def _carry_out_order(index: int, slots: Slots) -> bool:
 
 @pure_kernel
 def step_single_game(order: int, action: int, arrays: tuple[Any, ...]) -> tuple[int, bool]:
-    """Check the action of a single game, carry out the game's order, and write its outputs.
+    """Begin a single game or check and play an action in it, and write its outputs.
 
     Args:
         order: ``BEGIN`` or ``ACT``.
@@ -427,7 +427,7 @@ def step_single_game(order: int, action: int, arrays: tuple[Any, ...]) -> tuple[
 
 @pure_kernel
 def seed_action_samplers(slots: Slots) -> None:
-    """Seed the generator of sampled actions in each game."""
+    """Seed the generator from which each game's random actions are drawn."""
     for index in range(slots.games.shape[0]):
         game = slots.games[index]
         game["stream"] = stream_state(game["seed"] ^ _SAMPLE_STREAM, np.uint64(index))

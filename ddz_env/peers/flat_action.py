@@ -48,7 +48,7 @@ def flat_moves() -> tuple[Move, ...]:
 
 @functools.cache
 def _ids_by_words() -> dict[tuple[int, int], int]:
-    """Return the flat action id of each pair of a main id and a hand word of kickers."""
+    """Map each pair of a main-group id and a hand word of kickers to its flat action id."""
     return {(move.main, counts_to_word(move.kicker_counts)): index for index, move in enumerate(flat_moves())}
 
 
@@ -125,15 +125,15 @@ class FlatActionWrapper(WritableAfterUnpickling, wrappers.BaseWrapper):  # type:
         self._action_spaces = {agent: spaces.Discrete(moves) for agent in env.possible_agents}
 
     def observation_space(self, agent: str) -> gymnasium.Space[Any]:
-        """Return the observation space of an agent (always the same object)."""
+        """Return the observation space of an agent, the same object at every call."""
         return self._spaces[agent]
 
     def action_space(self, agent: str) -> gymnasium.Space[Any]:
-        """Return the action space of an agent (always the same object)."""
+        """Return the action space of an agent, the same object at every call."""
         return self._action_spaces[agent]
 
     def observe(self, agent: str) -> Observation:
-        """Return what an agent sees now, with the mask of the flat actions."""
+        """Return an agent's current observation, with a mask over the flat actions."""
         observed, key = self.inner.observe(agent), self.inner.form.mask_key
         mask = np.zeros(len(flat_moves()), np.int8)
         if observed[key].any():
@@ -141,7 +141,7 @@ class FlatActionWrapper(WritableAfterUnpickling, wrappers.BaseWrapper):  # type:
         return observed | {key: mask}
 
     def step(self, action: int | None) -> None:
-        """Play a whole move.
+        """Play the whole move with the given flat action id.
 
         Raises:
             GameOverError: If no agent is left.
@@ -167,7 +167,7 @@ class FlatActionWrapper(WritableAfterUnpickling, wrappers.BaseWrapper):  # type:
             inner.step(stage)
 
     def _legal_ids(self) -> list[int]:
-        """Return the flat action ids of the legal moves, in the engine's order."""
+        """Return the flat action ids of the legal moves in the current position."""
         mains, kickers = list_all_moves(self.inner.row, self._rule_words)
         ids = _ids_by_words()
         return [ids[pair] for pair in zip(mains.tolist(), kickers.tolist(), strict=True)]

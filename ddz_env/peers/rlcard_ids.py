@@ -45,7 +45,7 @@ def _list_kicker_sets(group: MainGroup) -> Iterator[_Kickers]:
 
 
 def _rlcard_sort_key(group: MainGroup, kickers: _Kickers) -> tuple[object, ...]:
-    """Return the sort key of a body's kickers in RLCard's order.
+    """Return the sort key that puts the kickers of a body in RLCard's order.
 
     Lexicographic, but among planes of three with solos the kickers that differ come first, then trios, then pairs
     with a solo; and among longer planes those with a joker come first.
@@ -64,7 +64,7 @@ def _rlcard_sort_key(group: MainGroup, kickers: _Kickers) -> tuple[object, ...]:
 
 @functools.cache
 def rlcard_actions() -> tuple[FlatAction, ...]:
-    """Return RLCard's 27,472 actions in id order, ending with the pass.
+    """Return RLCard's 27,472 moves as pairs of main-group id and kicker ranks in id order, the pass last.
 
     Example:
         >>> len(rlcard_actions()), rlcard_actions()[-1]

@@ -1,4 +1,4 @@
-"""The interface of agents, which choose whole moves from what their seat may know."""
+"""The interface of agents, which choose whole moves from the view of one seat."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ddz_env.support.errors import IllegalMoveError, InvalidMoveError, short_rep
 
 @runtime_checkable
 class Agent(Protocol):
-    """The interface of agents, of which only ``act`` is required.
+    """The interface of agents; only the method ``act`` is required.
 
     ``act`` gets a :class:`ddz_env.View`, at the start of a decision of its seat (a bid, an answer to doubling or a
     whole move), and a generator, which is its only source of randomness.  An agent with a class attribute
@@ -54,12 +54,12 @@ class Agent(Protocol):
         ...
 
     def act(self, view: Any, rng: np.random.Generator) -> Move:
-        """Choose a legal move."""
+        """Choose a legal move from the acting seat's view, with ``rng`` as the only source of randomness."""
         ...
 
 
 def check_to_act(view: View, *refused: str) -> None:
-    """Check that a view is that of the seat to act.
+    """Raise an error if a view's seat is not to act, or has nothing to decide at the current stage.
 
     Args:
         view: The view.
@@ -73,29 +73,29 @@ def check_to_act(view: View, *refused: str) -> None:
 
 
 def is_cheating(agent: Agent) -> bool:
-    """Return whether an agent declares that it looks at the whole state."""
+    """Return whether an agent cheats, that is, declares that it reads the full state with all hands."""
     return bool(getattr(agent, "cheats", False))
 
 
 def agent_input(agent: Agent, state: State) -> View | State:
-    """Return what an agent may see of a game: its seat's view, or a copy of the state if it cheats."""
+    """Return the acting seat's view of a game or, for an agent that cheats, a copy of the full state."""
     return state.copy() if is_cheating(agent) else state.view()
 
 
 def reset_agent(agent: Agent, seat: int, rules: Rules) -> None:
-    """Call an agent's ``reset`` method, if it has one."""
+    """Call an agent's ``reset`` method at the beginning of a game, if the agent has one."""
     if hasattr(agent, "reset"):
         agent.reset(seat, rules)
 
 
 def notify_agent(agent: Agent, seat: int, move: Move) -> None:
-    """Call an agent's ``observe`` method, if it has one."""
+    """Call an agent's ``observe`` method with a played move, if the agent has one."""
     if hasattr(agent, "observe"):
         agent.observe(seat, move)
 
 
 def close_agent(agent: Agent) -> None:
-    """Release the resources that an agent holds, if any."""
+    """Call an agent's ``close`` method to release resources, if the agent has one."""
     if hasattr(agent, "close"):
         agent.close()
 
@@ -123,7 +123,7 @@ class Decision:
     def from_moves(
         cls, moves: Sequence[Move], values: npt.NDArray[np.float64], best: int, unit: Literal["chance", "score"]
     ) -> Decision:
-        """Make a decision for one of several moves, recording the value of the best move in each main group.
+        """Make a decision from the values of moves, recording the best value for each main-group action.
 
         Args:
             moves: The moves.
@@ -138,7 +138,7 @@ class Decision:
 
 
 class StagedAdapter:
-    """An adapter between an agent, which chooses whole moves, and an environment that steps stage by stage.
+    """An adapter that turns an agent's whole moves into single actions: the main group, then each kicker.
 
     The agent thinks once per move, at its first stage; the kickers that it chose are handed out one by one.  The
     position says which stage comes next, so a game that was cut short leaves nothing behind.
@@ -160,7 +160,7 @@ class StagedAdapter:
         self.move: Move | None = None
 
     def next_action(self, view: View | State, rng: np.random.Generator) -> int:
-        """Return the action id for the next stage of the agent's move.
+        """Return the agent's next action id: a main group for a new move, or the next kicker of the current move.
 
         Args:
             view: What the agent may see (a :class:`State` for an agent that cheats), at any stage of its turn.

@@ -94,5 +94,5 @@ class AgentWithBidder:
         return self.bidder if view.stage in AUCTION_STAGES else self.player
 
     def _input_for(self, agent: Agent, view: Any) -> Any:
-        """Return the input of one of the two agents: the state if it cheats, otherwise a view."""
+        """Return what one of the two agents may see: the state if that agent cheats, otherwise a view."""
         return view.view() if self.cheats and not is_cheating(agent) else view

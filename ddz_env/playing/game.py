@@ -79,7 +79,7 @@ def call_agent(agent: Any, seat: int, phase: str, do: Callable[..., _Answer], *a
 def notify_of_game(
     agent: Any, seat: int, rules: Rules, history: Sequence[tuple[int, Move]], num_known: int | None = None
 ) -> int:
-    """Notify an agent of the beginning of a game and of its moves, as far as the agent does not know them yet.
+    """Notify an agent of a new game and of all moves since the last call, and return the number of moves.
 
     Args:
         agent: The agent.
@@ -110,7 +110,7 @@ def describe_error(error: BaseException) -> str:
 
 
 def _locate_user_code(error: BaseException) -> str:
-    """Return the innermost line of a user's own code that raised or passed on an error; empty if there is none."""
+    """Return the innermost line of user code in an error's traceback as text, or an empty text."""
     ours = {*PACKAGES, *sys.stdlib_module_names}
     for frame, line in reversed([*traceback.walk_tb(error.__traceback__)]):
         file = Path(frame.f_code.co_filename)
@@ -123,7 +123,7 @@ def _locate_user_code(error: BaseException) -> str:
 def make_seat_generators(
     key: Sequence[int], players: int, make: MakeGenerator = make_agent_generator
 ) -> list[np.random.Generator]:
-    """Make one random generator per seat, keyed by the game and the seat.
+    """Make one independent random generator per seat, seeded by the game's key and the seat.
 
     No seat's draws depend on another's.
 
@@ -136,7 +136,7 @@ def make_seat_generators(
 
 
 def play_game(state: State, agents: Sequence[Agent], rngs: Sequence[np.random.Generator]) -> State:
-    """Play a game from any position to its end.
+    """Play a game between agents from any position to its end, and return the finished state.
 
     Args:
         state: The game, played on in place.
@@ -206,7 +206,7 @@ def play_agent_move(state: State, agent: Any, answer: object) -> Move:
 
 
 def check_is_move(answer: object) -> Move:
-    """Check that an agent's return value is a move, which may still be illegal.
+    """Check that an agent's return value is a :class:`Move`, legal or not, and return it.
 
     Raises:
         InvalidMoveError: If it is something else.

@@ -13,7 +13,7 @@ import numpy as np
 
 
 def make_agent_generator(key: Sequence[int]) -> np.random.Generator:
-    """Make a generator from a key without revealing the key, seeding it with the key's SHA-256 hash.
+    """Make a generator seeded with the SHA-256 hash of a key, so that an agent cannot recover the key.
 
     The same key gives the same draws.  A key can be found only by trying keys, and who can guess the seed of a match
     can deal its games anyway: a match that matters has a secret seed.

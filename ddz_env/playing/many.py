@@ -79,7 +79,7 @@ class WaitingGames(NamedTuple):
 
 
 def has_act_many(agent: Any) -> bool:
-    """Return whether an agent offers ``act_many``.
+    """Return whether an agent can choose moves for many games in one call (``act_many``).
 
     A subclass that overrides ``act`` alone does not: what it inherits would choose as its parent does.
     """
@@ -94,7 +94,7 @@ def has_act_many(agent: Any) -> bool:
 
 
 def request_moves(agent: Any, waiting: WaitingGames, threads: int = 1, name: str | None = None) -> Words:
-    """Request an agent's whole move in each waiting game, and check the moves.
+    """Request and check an agent's moves in many waiting games; return them, shape ``[k, 2]``, uint64.
 
     Args:
         agent: The agent.
@@ -123,7 +123,7 @@ def _make_view_rows(waiting: WaitingGames) -> Words:
 
 @pure_kernel
 def _write_view_rows(rows: np.ndarray, rules: np.ndarray, views: np.ndarray) -> None:
-    """Write the view of the seat to act in each game as an engine state."""
+    """Write what the seat to act knows of each game into game-state arrays."""
     for index in range(rows.shape[0]):
         write_view(rows[index], int(np.int64(rows[index, SEAT])), rules, views[index])
 
@@ -156,7 +156,7 @@ def _call_act_many(agent: Any, waiting: WaitingGames) -> Words:
 
 
 def _request_one_by_one(agent: Any, waiting: WaitingGames, name: str | None) -> Words:
-    """Request moves from an agent that chooses game by game, passing the past moves if a log is kept."""
+    """Request moves game by game from an agent without ``act_many``, with past moves if a log is kept."""
     moves = np.empty((len(waiting.rows), 2), np.uint64)
     for index, (row, ring) in enumerate(zip(waiting.rows, waiting.rings, strict=True)):
         log = _NO_LOG if waiting.logs is None else waiting.logs[index]
@@ -169,7 +169,7 @@ def _request_one_by_one(agent: Any, waiting: WaitingGames, name: str | None) -> 
 
 @pure_kernel
 def first_illegal_move(rows: np.ndarray, rules: np.ndarray, mask: np.ndarray, moves: np.ndarray) -> int:
-    """Return the index of the first illegal whole move, or -1 if all are legal.
+    """Return the index of the first game whose whole move is illegal, or -1 if all moves are legal.
 
     Args:
         rows: The games at the start of a decision, shape ``[k, 32]``, uint64.
@@ -194,7 +194,7 @@ def first_illegal_move(rows: np.ndarray, rules: np.ndarray, mask: np.ndarray, mo
 
 
 def choose_stage_by_stage(waiting: WaitingGames, choose: ChooseActions) -> Words:
-    """Choose whole moves with a single-stage policy: the main group first, then each kicker.
+    """Build whole moves with a function that chooses single actions: the main group, then each kicker.
 
     Args:
         waiting: The games.

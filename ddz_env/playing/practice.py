@@ -1,4 +1,4 @@
-"""Practice decisions, with which agents of this package compile their kernels before they are used.
+"""Practice decisions, which compile the functions of this package's agents before play.
 
 A copy that is thrown away decides once for each kind of decision that the rules have.  Only agents that are named here
 are asked: a program, an endpoint or a user's class may count its decisions, charge for them or take its time.
@@ -48,7 +48,7 @@ _compiled: set[tuple[str, Rules]] = set()
 
 
 def compile_agent(agent: str, make: Callable[[], Agent], rules: Rules, seconds: int) -> None:
-    """Compile an agent's kernels, once per process, by letting a copy of it make practice decisions.
+    """Compile the functions that an agent runs, once per process, by having a copy make practice decisions.
 
     If something has to be compiled, a line says so.  An agent that fails is left alone: it will fail again where its
     fault is reported.
@@ -69,7 +69,7 @@ def compile_agent(agent: str, make: Callable[[], Agent], rules: Rules, seconds: 
 
 
 def decide_for_practice(agent: Agent, rules: Rules) -> None:
-    """Let an agent decide once for each kind of decision.
+    """Let an agent make one practice decision of each kind, such as bidding, leading and replying.
 
     Args:
         agent: The agent, which is needed for nothing else.
@@ -81,7 +81,7 @@ def decide_for_practice(agent: Agent, rules: Rules) -> None:
 
 
 def list_practice_positions(rules: Rules) -> dict[str, list[State]]:
-    """List positions from a few random games by kind of decision, the most suitable positions first.
+    """List positions from a few random games for each kind of decision, the most suitable positions first.
 
     Args:
         rules: The rules.
@@ -105,7 +105,7 @@ def list_practice_positions(rules: Rules) -> dict[str, list[State]]:
 
 
 def _kind_of_decision(view: View, moves: Sequence[Move]) -> str:
-    """Return the kind of a decision between the given moves."""
+    """Classify a decision as a stage of the auction, ``finish``, ``kickers``, ``lead`` or ``reply``."""
     if view.stage in AUCTION_STAGES:
         return view.stage
     if any(len(move.cards) == len(view.hand) for move in moves):
@@ -116,7 +116,7 @@ def _kind_of_decision(view: View, moves: Sequence[Move]) -> str:
 
 
 def _decide(agent: Any, state: State, rng: np.random.Generator) -> Decision:
-    """Return an agent's decision in a position."""
+    """Return an agent's decision in a position, with search statistics if the agent offers them."""
     notify_of_game(agent, state.seat, state.rules, state.history)
     decide = agent.decide if hasattr(agent, "decide") else lambda *seen: Decision(agent.act(*seen))
     decision: Decision = decide(agent_input(agent, state), rng)
@@ -124,5 +124,5 @@ def _decide(agent: Any, state: State, rng: np.random.Generator) -> Decision:
 
 
 def _exercises_kind(decision: Decision, kind: str) -> bool:
-    """Return whether a decision exercised its kind, by comparing moves or, for ``kickers``, by choosing kickers."""
+    """Return whether a decision ran the code of its kind: it compared moves or, for ``kickers``, chose kickers."""
     return sum(decision.visits.values()) != 1 and (kind != "kickers" or bool(decision.move.kickers))

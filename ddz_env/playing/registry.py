@@ -67,7 +67,7 @@ LEVELS = (
 
 
 class ShippedPolicy(NamedTuple):
-    """A policy that ships with the package, identified by an id.
+    """A trained policy that ships with the package under a fixed id, such as ``policy-v1``.
 
     Attributes:
         name: The id, which always names the same file.
@@ -79,7 +79,7 @@ class ShippedPolicy(NamedTuple):
 
     @property
     def agent(self) -> str:
-        """The specification of the agent that plays by the policy."""
+        """The name and options of the agent that plays this policy, ``policy:path=ID``."""
         return f"policy:path={self.name}"
 
 
@@ -166,7 +166,7 @@ def make_agent(agent: str | object, rules: Rules | None = None) -> Agent:
 
 
 def max_cards_of_agent(agent: str) -> int | None:
-    """Return the largest deck that an agent can play with, or None if there is no limit."""
+    """Return the largest number of cards in a deck that an agent supports, or None if there is no limit."""
     most: int | None = getattr(parse_agent(agent)[0], "max_cards", None)
     return most
 
@@ -223,7 +223,7 @@ def estimate_compile_seconds(agent: str) -> int | None:
 
 
 def parse_agent(agent: str) -> tuple[Callable[..., Any], dict[str, Any]]:
-    """Read an agent's name and options without making it.
+    """Parse an agent's specification into its factory and checked options, without making the agent.
 
     Args:
         agent: As for :func:`make_agent`; a bidder (:func:`split_bidder`) is left out.
@@ -357,7 +357,7 @@ def _is_missing(module: str, error: ImportError) -> bool:
 
 
 def _import_factory(module_name: str, attribute: str) -> Callable[..., Any]:
-    """Import a user's ``module:factory``, also from the current folder, which console scripts do not search."""
+    """Import an agent factory named as ``module:factory``, also from the current folder."""
     if module_name.endswith(".py"):
         module = ".".join(Path(module_name).with_suffix("").parts)
         raise UnknownAgentError(f"{module_name!r} is a file; an agent's module is written {module}:{attribute}")
@@ -391,7 +391,7 @@ def _import_module(name: str) -> Any:
 
 
 def _check_options(factory: Callable[..., Any], options: dict[str, Any]) -> None:
-    """Reject options that a factory does not have."""
+    """Reject options that an agent's factory does not accept."""
     declared = find_options_type(factory)
     if declared is None:
         named = list_signature_options(factory)
@@ -405,7 +405,7 @@ def _check_options(factory: Callable[..., Any], options: dict[str, Any]) -> None
 
 
 def _call_factory(factory: Callable[..., Any], options: dict[str, Any]) -> Any:
-    """Call a factory, and report parameters that do not fit the options as an error of the options."""
+    """Call an agent's factory, and report a ``TypeError`` about its parameters as an option error."""
     try:
         return factory(**options)
     except TypeError as error:

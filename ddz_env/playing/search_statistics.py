@@ -24,7 +24,7 @@ NO_HOLDER = 3
 
 
 class Candidate(NamedTuple):
-    """A whole move that a search compared with others, with its visits and its winning chance.
+    """A whole move that a search considered, with its visits and its estimated chance of winning.
 
     Attributes:
         move: The move.
@@ -52,7 +52,7 @@ class Belief:
 
     @classmethod
     def from_worlds(cls, hands: npt.NDArray[np.uint64], weights: npt.NDArray[np.float64]) -> Belief:
-        """Make the belief that a set of weighted deals represents.
+        """Make a belief from sampled deals, shape ``[n, 4]``, with weights that add up to one.
 
         Args:
             hands: The three hands and the cards that no seat holds, shape ``[n, 4]``, uint64.
@@ -65,7 +65,7 @@ class Belief:
 
     @classmethod
     def uniform(cls, view: View) -> Belief:
-        """Make a seat's belief without inference, in which all deals of its unseen cards are equally likely."""
+        """Make a seat's prior belief, in which all deals of the unseen cards are equally likely."""
         pool = Hand.from_word(int(view.row[at.HIDDEN])).counts
         known, room = _known_cards(view)
         total = sum(pool)
@@ -78,7 +78,7 @@ class Belief:
         return cls(chances)
 
     def expected_counts(self) -> npt.NDArray[np.float64]:
-        """Return the mean number of cards for each holder and rank, shape ``[4, 15]``, float64."""
+        """Return the mean card counts by holder (each seat, then nobody) and rank, shape ``[4, 15]``, float64."""
         return np.asarray(self.chances[..., 1:].sum(axis=-1))
 
     def as_dict(self) -> dict[str, Any]:
@@ -87,7 +87,7 @@ class Belief:
 
 
 def _known_cards(view: View) -> tuple[list[Sequence[int]], list[int]]:
-    """Return the cards that each holder is known to hold, and the number of its other cards."""
+    """Return, for each seat and for nobody, the counts of known cards and the number of unknown cards."""
     sizes = list(view.hand_sizes) + [0] * (3 - len(view.hand_sizes))
     hands = [view.row[at.HANDS + seat] for seat in range(3)]
     if view.landlord not in (None, view.seat) and not view.rules.open_hands:
@@ -99,7 +99,7 @@ def _known_cards(view: View) -> tuple[list[Sequence[int]], list[int]]:
 
 
 def _hypergeometric(count: int, marked: int, total: int, drawn: int) -> float:
-    """Return the probability that exactly ``count`` of the marked cards are among those drawn."""
+    """Return the hypergeometric probability that a draw contains exactly ``count`` of the marked cards."""
     if count > drawn or marked - count > total - drawn:
         return 0.0
     return math.comb(drawn, count) * math.comb(total - drawn, marked - count) / math.comb(total, marked)

@@ -1,4 +1,4 @@
-"""Pictures of a table: text for terminals, pixels for videos, and a window for human viewers.
+"""Renderers of the card table: text for terminals, pixels for videos, and a window for human viewers.
 
 Text needs nothing; pixels need Pillow and windows pygame: ``pip install -e '.[render]'``.  Both are imported when
 they are first used.  No renderer changes a game, and what a seat cannot see never reaches its picture.
@@ -25,7 +25,7 @@ __all__ += ["render_ansi", "render_rgb", "take_snapshot"]
 def render_rgb(
     game: State | View, *, perspective: int | None = None, width: int = 960, height: int = 600
 ) -> npt.NDArray[np.uint8]:
-    """Draw the table of a game as pixels.
+    """Draw a game as an RGB picture, shape ``[height, width, 3]``, uint8.
 
     Args:
         game: A game, or what a seat knows of it (a view shows only that).
@@ -77,7 +77,7 @@ class Window:
         self._open = True
 
     def show(self, rgb: npt.NDArray[np.uint8]) -> bool:
-        """Show a picture; the window opens with the first picture and takes the size of each.
+        """Show a picture in the window, which opens if necessary and takes the picture's size.
 
         Args:
             rgb: Shape ``[height, width, 3]``, uint8.
@@ -109,7 +109,7 @@ class Window:
         self._pygame.display.quit()
 
     def _surface(self, size: tuple[int, int]) -> Any:
-        """Return the screen surface, opening or resizing it as needed."""
+        """Return the window's surface at a given size, opening or resizing the window as needed."""
         display = self._pygame.display
         display.init()  # does nothing the second time
         surface = display.get_surface()

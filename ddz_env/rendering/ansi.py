@@ -37,7 +37,7 @@ def render_ansi(
     highest_first: bool = False,
     suits: Suits | None = None,
 ) -> str:
-    """Draw the table of a game as text.
+    """Draw a game as text for a terminal: landlord cards, hands, last moves and whose turn it is.
 
     Args:
         game: A game, or what a seat knows of it (a view shows only that).
@@ -85,7 +85,7 @@ class _TableWriter:
         self.seat_width = cell_len(say("seat", seat=0))
 
     def write_table(self, table: Snapshot) -> str:
-        """Write the whole table as text."""
+        """Return the text of a whole table, one or more lines per seat."""
         lines = [self._write_header(table), f"{self.say('landlord cards')}  {self._write_landlord_cards(table)}"]
         for seat in table.seats:
             lines.append(self._write_seat(seat))
@@ -143,7 +143,7 @@ class _TableWriter:
         return f"{self._write_indent('=> ')}{text}" if play.to_beat else f"{self._write_indent()}{text}{age}"
 
     def _first_that_fits(self, *candidates: str) -> str:
-        """Return the first text that fits on a line, or the last one if none fits."""
+        """Return the first text that fits the line width, or the last text if none fits."""
         fitting = (text for text in candidates if self.width is None or cell_len(_ESCAPE.sub("", text)) <= self.width)
         return next(fitting, candidates[-1])
 
@@ -157,7 +157,7 @@ class _TableWriter:
         return gap.join([self._paint(_BACK, "??" if gap else "?")] * number)
 
     def _write_indent(self, mark: str = "") -> str:
-        """Write the indent below a seat's role, ending in a mark."""
+        """Return the indentation of a line below a seat, ending in a given mark."""
         return " " * (self.seat_width + self.role_width + len(">     20  ") - len(mark)) + mark
 
     def _paint(self, style: str, text: str) -> str:

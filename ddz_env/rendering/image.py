@@ -1,4 +1,4 @@
-"""The table drawn as pixels.
+"""The card table drawn as a picture with Pillow.
 
 The layout has 960 by 600 units and is scaled to the size of the picture.  The observer (seat 0 where all hands are
 shown) sits at the bottom, the next seat in playing order on the right, the last on the left.  Nothing depends on the
@@ -44,7 +44,7 @@ _BELOW_JOKERS = {"back": (BLACK_JOKER, 1), "slot": (RED_JOKER, 1)}
 
 @dataclass(frozen=True)
 class SeatPlace:
-    """The positions at which the parts of a seat are drawn, in layout units.
+    """The positions at which the parts of a seat are drawn, on a table of 960 by 600 units.
 
     Attributes:
         x: The left edge, centre or right edge of plate and hand, by ``align``.
@@ -77,7 +77,7 @@ _LANDLORD_CARD = 46.0
 
 
 def draw_snapshot(table: Snapshot, width: int = WIDTH, height: int = HEIGHT) -> npt.NDArray[np.uint8]:
-    """Draw a snapshot of a table as pixels.
+    """Draw a snapshot of a table as an RGB picture, shape ``[height, width, 3]``, uint8.
 
     Args:
         table: What to draw.
@@ -98,7 +98,7 @@ def draw_snapshot(table: Snapshot, width: int = WIDTH, height: int = HEIGHT) -> 
 
 
 class _Painter:
-    """A painter of one picture of a table.
+    """A painter that draws one table as a picture of a given size.
 
     Args:
         width: Pixels across.
@@ -112,7 +112,7 @@ class _Painter:
         self.origin = ((width - WIDTH * self.scale) / 2, (height - HEIGHT * self.scale) / 2)
 
     def draw_table(self, table: Snapshot) -> None:
-        """Draw the whole table."""
+        """Draw all parts of a table: rules and stake, landlord cards, seats and status."""
         self._draw_facts(table)
         self._draw_landlord_cards(table)
         players = len(table.seats)
@@ -229,7 +229,7 @@ class _Painter:
         marks: str = "",
         golden: bool = False,
     ) -> None:
-        """Draw a text on a panel, with golden marks behind the text."""
+        """Draw a text on a rounded panel, with golden marks next to the text."""
         width = self._text_width(f"{text}   {marks}" if marks else text, size) + 2 * margin
         left, middle = _left_edge(corner[0], width, align), corner[1] + height / 2
         self._draw_panel(left, corner[1], width, height, golden=golden)
@@ -277,7 +277,7 @@ def _draw_felt(width: int, height: int) -> Image.Image:
 def _draw_rounded_panel(
     width: int, height: int, radius: int, fill: tuple[int, ...], outline: tuple[int, ...] | None
 ) -> Image.Image:
-    """Draw an RGBA panel with smooth, rounded edges."""
+    """Draw an RGBA picture of a panel with smooth, rounded corners."""
     sheet = Image.new("RGBA", (width * _FINE, height * _FINE), (*fill[:3], 0))
     box = (0, 0, sheet.width - 1, sheet.height - 1)
     ImageDraw.Draw(sheet).rounded_rectangle(box, radius * _FINE, fill, outline, 2 * _FINE if outline else 0)
@@ -286,7 +286,7 @@ def _draw_rounded_panel(
 
 @lru_cache(maxsize=1)
 def _draw_card_sheet() -> Image.Image:
-    """Load the pictures of all cards: ranks in columns, suits in lines, a back and a slot below the jokers."""
+    """Load the sheet of card pictures: ranks in columns, suits in rows, a back and a slot below the jokers."""
     return Image.open(Path(__file__).with_name("cards.png")).convert("RGBA")
 
 

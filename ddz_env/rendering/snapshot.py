@@ -1,4 +1,4 @@
-"""The appearance of a table as plain data: every renderer draws a :class:`Snapshot` and never reads the game.
+"""The appearance of a table as plain data (:class:`Snapshot`), from which every renderer draws.
 
 The table is read from a row and the history alone.  For a perspective it is read from that seat's
 :class:`~ddz_env.core.view.View`, so that nothing hidden can reach a picture.
@@ -75,7 +75,7 @@ SUITS_IN_ORDER: Suits = np.tile(np.arange(len(SUITS)), (BLACK_JOKER, 1))
 
 @dataclass(frozen=True)
 class LastMove:
-    """The last move of a seat.
+    """A seat's last move as it is drawn, and whether the move must still be beaten.
 
     Attributes:
         text: The move's notation, for example ``333+4``, ``pass`` or ``bid 2`` (or in the rules' words, as ``rob``).
@@ -94,7 +94,7 @@ class LastMove:
 
 @dataclass(frozen=True)
 class HalfBuiltMove:
-    """A move whose kickers are being chosen.
+    """A move whose kickers are being chosen, as it is drawn.
 
     Attributes:
         category: The category of the main group.
@@ -230,7 +230,7 @@ def format_role(role: str, players: int) -> str:
 
 
 def shuffle_suits(seed: int) -> Suits:
-    """Draw the suit of each copy of a rank, shape ``[13, 4]``, shuffling the suits within every rank."""
+    """Draw a random order of the four suits for each of the 13 ranks, shape ``[13, 4]``."""
     return np.random.default_rng(seed).permuted(SUITS_IN_ORDER, axis=1)
 
 
@@ -242,7 +242,7 @@ def take_snapshot(
     suits: Suits = SUITS_IN_ORDER,
     later: History = (),
 ) -> Snapshot:
-    """Take a snapshot of a game's table, as one observer sees it.
+    """Describe a game's table, as one observer sees it, in a :class:`Snapshot` for renderers.
 
     Args:
         game: A game, or what a seat knows of it.
@@ -273,7 +273,7 @@ def take_snapshot(
 
 
 class _SnapshotReader:
-    """A reader that makes a snapshot from the engine state and the history of a state or a view.
+    """A reader that builds a snapshot from the game-state array and the history of a state or a view.
 
     Args:
         game: What to read.
@@ -297,7 +297,7 @@ class _SnapshotReader:
         self.trick_start = _find_trick_start(self.history, self.rules.players)
 
     def read_table(self) -> Snapshot:
-        """Return the table as a snapshot."""
+        """Build the snapshot, with every card given a suit."""
         seats = tuple(map(self._read_seat, self.seats))
         face_down = self.rules.bottom if self.landlord is None and self.viewer is not None else 0
         unseen = sum(seat.unseen for seat in seats) + face_down
@@ -323,7 +323,7 @@ class _SnapshotReader:
         )
 
     def _number_cards(self, observer: int | None) -> tuple[Cards, list[Cards], list[Cards]]:
-        """Number the copies of every card that the observer can see.
+        """Assign suits to all cards that the observer can see, in the order in which the observer sees them.
 
         Args:
             observer: The seat that sees only its own hand, unless hands are open; None sees all from the beginning.
@@ -366,7 +366,7 @@ class _SnapshotReader:
         return bottom
 
     def _reveal_move(self, deck: VisibleDeck, seat: int, move: Move) -> Cards:
-        """Reveal the cards of a move, body before kickers, and remove them from the hand."""
+        """Reveal the cards of a move, body before kickers, and remove them from the seat's hand."""
         body = deck.play(seat, move.group.need) if move.group is not None else ()
         return body + deck.play(seat, move.kicker_counts) if move.kickers else body
 
@@ -396,7 +396,7 @@ class _SnapshotReader:
         return self.stage != "over" and self.view.acting_seat == seat
 
     def _action_ids_of_stage(self) -> range:
-        """Return the action ids of the moves that belong to the current stage of the game."""
+        """Return the range of action ids of the moves that are shown in the current stage."""
         if self.stage == "double":
             return range(DOUBLE_BASE, DOUBLE_BASE + 2)
         if self.stage in ("bid", "show") or self.landlord is None:
@@ -430,7 +430,7 @@ class _SnapshotReader:
 
 
 class VisibleDeck:
-    """The cards that an observer gets to see, with copies numbered in order of appearance.
+    """The cards that an observer sees, whose suits are assigned in the order in which the cards appear.
 
     Args:
         players: How many hands there are.
@@ -446,7 +446,7 @@ class VisibleDeck:
         self._next = [0] * NUM_RANKS
 
     def reveal(self, seat: int, counts: Counts) -> Cards:
-        """Return the given cards of a hand, drawing those that were hidden until now."""
+        """Return the given cards of a hand, assigning suits to those that were hidden until now."""
         missing = list(counts)
         for card in self.hands[seat]:
             missing[card.rank] -= 1
@@ -464,7 +464,7 @@ class VisibleDeck:
         self.hands[seat] = tuple(sorted(self.hands[seat] + cards))
 
     def draw(self, counts: Counts) -> Cards:
-        """Draw new cards of each rank, skipping counts that are not positive."""
+        """Draw cards that have not appeared yet, by rank counts; counts that are not positive are skipped."""
         cards: list[Card] = []
         for rank, count in enumerate(counts):
             if count > 0:
@@ -476,7 +476,7 @@ class VisibleDeck:
 
 
 def _pick_cards(cards: Cards, counts: Counts) -> Cards:
-    """Pick the given number of cards of each rank from a list, taking the first ones."""
+    """Return the first cards in a list that match the given counts by rank, in sorted order."""
     left, picked = list(counts), []
     for card in cards:
         if left[card.rank] > 0:
@@ -486,7 +486,7 @@ def _pick_cards(cards: Cards, counts: Counts) -> Cards:
 
 
 def _find_trick_start(history: Sequence[tuple[int, Move]], players: int) -> int:
-    """Find the number of the move that led the current trick, or ``len(history)`` on lead."""
+    """Find the index in the history of the current trick's lead, or ``len(history)`` if the next move leads."""
     start, passes = 0, 0
     for number, (_, move) in enumerate(history):
         if passes == players - 1:

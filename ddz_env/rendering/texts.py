@@ -1,4 +1,4 @@
-"""The wording of a drawn table in English and Chinese, whose texts are stored in ``texts.json``."""
+"""The texts of drawn tables in English and Chinese, read from ``texts.json``."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ LANGUAGES = ("en", "zh")
 
 @functools.cache
 def table_texts() -> Mapping[str, tuple[str, str]]:
-    """Return every text of a drawn table by key, in English and in Chinese; braces stand for values."""
+    """Return every text of drawn tables by key, in English and Chinese; braces mark values to insert."""
     groups = json.loads(files(__package__).joinpath("texts.json").read_text(encoding="utf-8"))
     return dict(ChainMap(*groups.values()))
 
 
 class Texts:
-    """The texts of one language.
+    """The texts of drawn tables in one language.
 
     Args:
         language: ``en`` or ``zh``.
@@ -42,11 +42,11 @@ class Texts:
 
     @property
     def catalogue(self) -> Mapping[str, tuple[str, str]]:
-        """The texts of the catalogue by key, each in English and in Chinese."""
+        """All texts by key, each in English and Chinese."""
         return table_texts()
 
     def __call__(self, key: str, **values: object) -> str:
-        """Return a text with its values filled in."""
+        """Return the text with a given key, with values filled in."""
         return self.catalogue[key][self._place].format(**values)
 
     def move(self, move: Move | str) -> str:

@@ -1,4 +1,4 @@
-"""Games as readable files, which hold a game's initial cards and its moves."""
+"""Saved games: readable text files with a game's initial cards and moves."""
 
 from ddz_env.saved_games.deal import Deal, SavedGameError
 from ddz_env.saved_games.saved_game import PERSON, SavedGame

@@ -31,12 +31,12 @@ Moves = Sequence[tuple[int, Move]]
 
 
 class SavedGameError(DouDizhuError):
-    """Raised when a text is not a saved game, or its game cannot be played; the message names the line."""
+    """Raised when a text is not a saved game or a move in it cannot be played; the message names the line."""
 
 
 @dataclass(frozen=True)
 class Deal:
-    """The initial cards of a game.
+    """The initial cards of a game: dealt from a seed, given in full, or known for one seat only.
 
     Attributes:
         rules: The rules.
@@ -85,7 +85,7 @@ class Deal:
 
     @classmethod
     def from_cards(cls, rules: Rules, hands: Sequence[Hand], bottom: Hand, opener: int | None = None) -> Deal:
-        """Make a deal in which all cards are known.
+        """Make a deal from the hands of all seats and the landlord cards.
 
         Args:
             rules: The rules.
@@ -168,7 +168,7 @@ class Deal:
             ) from None  # those moves are of a hand that may be made up
 
     def _fill_hands(self, needed: npt.NDArray[np.int64]) -> State:
-        """Make a game that deals the other seats their needed cards, ``[players, 15]``, and fills up their hands.
+        """Start a game in which unknown hands hold the needed cards, ``[players, 15]``, and arbitrary other cards.
 
         Raises:
             IllegalMoveError: If the deck has too few cards.
@@ -191,7 +191,7 @@ class Deal:
 
 
 def _play_moves(state: State, moves: Moves) -> State:
-    """Play moves, each by the seat that is given with it."""
+    """Play ``(seat, move)`` pairs in order, and raise an error if a seat plays out of turn."""
     for number, (seat, move) in enumerate(moves, 1):
         if seat != state.seat or state.is_over:
             why = Message("the game is over") if state.is_over else Message("it is seat {seat}'s turn", seat=state.seat)

@@ -46,7 +46,7 @@ _WHOLE_NUMBER = re.compile("[0-9]{1,20}")
 
 @dataclass(frozen=True)
 class SavedGame:
-    """A game from its deal to its last move, as text and as a file.
+    """A saved game: the initial cards, the players' names and all moves, as text and as a file.
 
     Attributes:
         deal: The cards at the beginning.
@@ -85,7 +85,7 @@ class SavedGame:
 
     @classmethod
     def parse(cls, text: str) -> SavedGame:
-        """Read a saved game from a text.
+        """Parse a saved game from its text form.
 
         Raises:
             SavedGameError: If the text is not a saved game, or a move in it cannot be played; the message
@@ -124,7 +124,7 @@ class SavedGame:
 
     @classmethod
     def load(cls, path: Path) -> SavedGame:
-        """Read a saved game from a file.
+        """Read and parse a saved game from a file.
 
         Raises:
             SavedGameError: If it cannot be read or is not a saved game.
@@ -140,7 +140,7 @@ class SavedGame:
 
 
 def _quote_name(name: str) -> str:
-    """Format a player's name, quoting it where it could not be read back otherwise."""
+    """Format a player's name, as a JSON string if it could not be read back otherwise."""
     if name and name == name.strip() and name.isprintable() and "#" not in name and not name.startswith('"'):
         return name
     return json.dumps(name).replace("#", "\\u0023")
@@ -160,7 +160,7 @@ def _unquote_name(text: str) -> str:
 
 
 def _list_dealt_cards(deal: Deal) -> tuple[tuple[Hand, ...], Hand]:
-    """Return the dealt hands, without the landlord cards, and the landlord cards of a deal made from a seed."""
+    """Return the dealt hands (without the landlord cards) and the landlord cards of a deal made from a seed."""
     state = deal.state()
     landlord, bottom = state.view().landlord, state.bottom
     held = map(state.hand, range(deal.rules.players))
@@ -168,7 +168,7 @@ def _list_dealt_cards(deal: Deal) -> tuple[tuple[Hand, ...], Hand]:
 
 
 def _read_fields(fields: dict[str, str]) -> tuple[Deal, tuple[str, ...]]:
-    """Read the deal and the players from the lines that precede the moves."""
+    """Parse the initial cards and the players from the header fields of a saved game."""
     rules = Rules.preset(fields.pop("rules", "standard"))
     seed, game = (_parse_number(name, fields.pop(name, "0")) for name in ("seed", "game"))
     given, endgame = fields.pop("cards", "dealt") == "given", fields.pop("endgame", "no") == "yes"
@@ -197,7 +197,7 @@ def _parse_hand(text: str) -> Hand | None:
 
 
 def _read_moves(deal: Deal, lines: Sequence[tuple[int, str]]) -> tuple[tuple[int, Move], ...]:
-    """Read the moves, and check each one in its position."""
+    """Parse the lines with moves, checking that each move is legal in its position."""
     moves: list[tuple[int, Move]] = []
     state, where = deal.state(), Message("")
     try:

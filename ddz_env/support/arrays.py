@@ -1,4 +1,4 @@
-"""Restoration of writable arrays after unpickling, because kernels write into arrays in place.
+"""Tools that make arrays writable again after unpickling, as compiled functions need.
 
 Pickles of protocol 5 may leave arrays in foreign, read-only memory (Ray's object store, buffers that are sent apart).
 The kernels write in place, and to them an array that cannot be written is of another type: they fail, or are compiled
@@ -15,7 +15,7 @@ _T = TypeVar("_T")
 
 
 def copy_readonly_arrays(value: _T, copies: dict[int, Any] | None = None) -> _T:
-    """Replace every read-only array in a value with a copy.
+    """Return a value with every read-only array in it replaced by a writable copy.
 
     Args:
         value: Anything; tuples, lists and dicts are looked into, other objects look after themselves.
@@ -42,7 +42,7 @@ def copy_readonly_arrays(value: _T, copies: dict[int, Any] | None = None) -> _T:
 
 
 class WritableAfterUnpickling:
-    """A base class for objects whose arrays must be writable after unpickling, as kernels need."""
+    """A base class for objects whose arrays must be writable after unpickling, as compiled functions need."""
 
     def __setstate__(self, saved: dict[str, Any]) -> None:
         self.__dict__.update(copy_readonly_arrays(saved))

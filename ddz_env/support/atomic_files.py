@@ -17,7 +17,7 @@ _STREAM_ERROR = "it is a device or a pipe, not a file"
 
 
 def real_path(path: Path) -> Path:
-    """Resolve all symbolic links of a path as far as possible; links that form a loop raise no error.
+    """Resolve all symbolic links in a path, leaving links that form a loop unresolved instead of raising an error.
 
     ``Path.resolve`` raises a RuntimeError for a loop.  Here the error comes from the code that uses the file.
     """
@@ -26,7 +26,7 @@ def real_path(path: Path) -> Path:
 
 @contextmanager
 def errors_with_path(path: Path) -> Iterator[None]:
-    """Add a file's path to any ``OSError`` raised without one, as happens in failed writes.
+    """Add a file's path to any ``OSError`` in a ``with`` block that lacks one, as in failed writes.
 
     Args:
         path: The file.
@@ -44,7 +44,7 @@ def errors_with_path(path: Path) -> Iterator[None]:
 
 @contextmanager
 def atomic_write(path: Path) -> Iterator[Path]:
-    """Write a file under a temporary name, and rename it once it is complete.
+    """Yield a temporary path to write a file to, and rename the file once it is complete.
 
     One process at a time may do this (:mod:`ddz_training.measure.store`); what a killed one left is
     replaced.
@@ -78,7 +78,7 @@ def atomic_write(path: Path) -> Iterator[Path]:
 
 
 def replace_file(path: Path, data: bytes, mode: int = 0o666) -> None:
-    """Replace a file atomically, so that a reader, a kill or a power loss finds the old file or the new one.
+    """Replace a file atomically: even after a kill or a power loss it has its old or its new contents.
 
     Args:
         path: The file; folders are made.  A device or a pipe is written to as it is.
@@ -115,7 +115,7 @@ def read_text(path: Path, errors: str = "strict") -> str:
 
 
 def append_bytes(path: Path, data: bytes) -> None:
-    """Append bytes to a file; if writing fails, the file stays as it was.
+    """Append bytes to a file, restoring the file if writing fails.
 
     Args:
         path: The file.
@@ -135,7 +135,7 @@ def append_bytes(path: Path, data: bytes) -> None:
 
 
 def is_stream(path: Path) -> bool:
-    """Return whether a path names an existing device, pipe or socket, that is, neither a file nor a folder."""
+    """Return whether a path exists but is neither a file nor a folder (a device, pipe or socket)."""
     return path.exists() and not path.is_file() and not path.is_dir()
 
 

@@ -66,7 +66,7 @@ def check_integer(
 
 
 def check_seed(value: object, name: str = "seed") -> int:
-    """Check that a value is a seed, or the number of a game under a seed, and return it.
+    """Check that a seed or game number is an integer in 0..2**64-1, and return it.
 
     Raises:
         InvalidDealError: If it is not an integer in 0..2**64-1.
@@ -104,7 +104,7 @@ def check_flag(name: str, value: object, error: type[DouDizhuError] = InvalidOpt
 def check_choice(
     what: str, value: object, choices: Iterable[str], error: type[DouDizhuError] = InvalidOptionError
 ) -> str:
-    """Check that a value is one of several allowed texts, and return it.
+    """Check that a value is one of several allowed strings, and return it.
 
     Args:
         what: What the message calls it.
@@ -122,7 +122,7 @@ def check_choice(
 
 
 def as_array(value: object) -> npt.NDArray[Any] | None:
-    """Convert a value to an array, or return None where NumPy cannot (lists of different lengths ...)."""
+    """Convert a value to an array, or return None if NumPy cannot, as for lists of different lengths."""
     try:
         return np.asarray(value)
     except Exception:  # a foreign __array__ raises what it likes
@@ -130,6 +130,6 @@ def as_array(value: object) -> npt.NDArray[Any] | None:
 
 
 def describe_array(value: object) -> str:
-    """Describe the type and shape of a value that should be an array, for use in error messages."""
+    """Describe a value that should be an array by its dtype and shape, for error messages."""
     array = as_array(value)
     return short_repr(value) if array is None else f"{array.dtype} of shape {list(array.shape)}"

@@ -6,7 +6,7 @@ import time
 
 
 class Clock:
-    """A time limit that starts running when the object is made.
+    """A time limit that starts running on construction.
 
     Args:
         milliseconds: How long; None for a budget other than time, with which the clock is always over.
@@ -17,10 +17,10 @@ class Clock:
         self._start = time.perf_counter()
 
     def is_over(self, share: float = 1.0) -> bool:
-        """Return whether a given share of the time limit has passed."""
+        """Return whether a given fraction of the time limit has passed."""
         return self.seconds is None or time.perf_counter() - self._start >= share * self.seconds
 
     def estimate_affordable(self, done: int) -> int:
-        """Estimate how much work fits into the time limit, at the speed of the work done so far."""
+        """Estimate how many units of work fit into the whole time limit, given the number done so far."""
         elapsed = max(time.perf_counter() - self._start, 1e-6)
         return int(done * (self.seconds or 0.0) / elapsed)

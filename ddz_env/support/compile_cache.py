@@ -1,4 +1,4 @@
-"""Storage of compiled kernels between processes, in private folders named by the sources that they depend on.
+"""On-disk storage of compiled functions, in private folders named by a hash of their source code.
 
 Numba's own on-disk cache sees edits in a function's own file only, and compiled code freezes global tables, so
 an edited action table would run with yesterday's rules.  A kernel therefore lies in a folder named by the sources that
@@ -44,14 +44,14 @@ _VERSIONS = "\n".join((sys.version, numba.__version__, np.__version__))
 
 
 class CompileCacheWarning(UserWarning):
-    """A warning that compiled kernels cannot be stored or read; everything works, but compilation is repeated."""
+    """A warning that compiled functions cannot be stored or read, so that they will be compiled again."""
 
 
 # --- which folder is safe ---------------------------------------------------------------------------------------------
 
 
 def find_privacy_fault(folder: Path) -> str | None:
-    """Return why another user could have put files into a folder, or ``None`` if no other user could.
+    """Return how another user could have put files into a folder, or ``None`` if that is impossible.
 
     The folder, and the link that leads to it, belong to this user or to root, and neither its group nor others may
     write to it.  Systems without user numbers (Windows) keep these folders private by themselves.
@@ -77,7 +77,7 @@ def find_privacy_fault(folder: Path) -> str | None:
 
 @functools.cache
 def _find_folder_fault(folder: Path) -> str | None:
-    """Create a private folder for this user; return what is wrong with it, or ``None`` if it can be used."""
+    """Create a private folder for this user; return the problem with it as text, or ``None`` if it is usable."""
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         return find_privacy_fault(folder)
@@ -95,7 +95,7 @@ def _find_write_fault(folder: Path) -> str | None:
 
 @functools.cache
 def cache_root() -> Path | None:
-    """Return the folder for compiled kernels: ``DDZ_CACHE_DIR``, the user's cache folder, or a temporary one.
+    """Return the folder for compiled functions: ``DDZ_CACHE_DIR``, the user's cache folder, or a temporary one.
 
     A named folder is used alone, and may be read-only, as in an image with kernels compiled in advance.
 
@@ -117,7 +117,7 @@ def cache_root() -> Path | None:
 
 @functools.cache
 def kernel_sources(module: str, file: str) -> KernelSources | None:
-    """Return the sources of a file's kernels, or ``None`` if they cannot be read, as in a notebook cell.
+    """Return the source files behind a file's compiled functions, or ``None`` if they cannot be read.
 
     Args:
         module: The dotted name of the module that defines the kernels.
@@ -133,7 +133,7 @@ def kernel_sources(module: str, file: str) -> KernelSources | None:
 
 
 def kernel_folder(sources: KernelSources) -> Path | None:
-    """Return the folder for a file's kernels, or ``None`` (with a warning) if no folder is safe.
+    """Return the cache folder for a file's compiled functions, or ``None`` (with a warning) if none is safe.
 
     Args:
         sources: What they are made of.
@@ -156,7 +156,7 @@ _given_notices: set[str] = set()
 
 
 def _is_first_notice(subject: str) -> bool:
-    """Return whether a notice is new in this process, which must not be a later one of several workers."""
+    """Return whether to give a notice: once per process, and only in the main process or the first worker."""
     number = re.findall(r"\d+", multiprocessing.current_process().name)  # of SpawnProcess-3: 3
     news = subject not in _given_notices and set(number) <= {"1"}
     _given_notices.add(subject)
@@ -164,7 +164,7 @@ def _is_first_notice(subject: str) -> bool:
 
 
 def warn_once(fault: str) -> None:
-    """Warn once that compiled kernels cannot be stored, and why.
+    """Warn once that compiled functions cannot be stored, and why.
 
     Args:
         fault: What is wrong, beginning with the folder or the file.
@@ -175,7 +175,7 @@ def warn_once(fault: str) -> None:
 
 
 def print_once(subject: str, text: str) -> None:
-    """Print a line once, unless ``DDZ_QUIET`` is set.
+    """Print a line once per subject to standard error, unless ``DDZ_QUIET`` is set.
 
     Args:
         subject: What it is about.
@@ -190,7 +190,7 @@ _announced_work: ContextVar[str] = ContextVar("_work", default="")
 
 @contextlib.contextmanager
 def announce_as(what: str, seconds: int) -> Iterator[None]:
-    """Set, for a ``with`` block, the description of the work that :func:`announce_compilation` prints.
+    """Set, within a ``with`` block, what :func:`announce_compilation` says is being compiled.
 
     Args:
         what: What is compiled there.
@@ -204,7 +204,7 @@ def announce_as(what: str, seconds: int) -> Iterator[None]:
 
 
 def announce_compilation(package: str) -> None:
-    """Print once that kernels are being compiled, and roughly how long that takes.
+    """Print once that functions are being compiled, and roughly how long that takes.
 
     Args:
         package: What is compiled.
@@ -220,7 +220,7 @@ def announce_compilation(package: str) -> None:
 
 
 class KernelLock:
-    """An operating-system file lock that ends with its process; on Windows it is unused and no process waits.
+    """A file lock that the operating system releases when its process ends; on Windows it does nothing.
 
     Processes that need the same kernel at the same time, as the workers of a match do, take turns: one compiles it, and
     the others load it.  They cannot wait in a circle, because kernels do not call each other in one.  A process that

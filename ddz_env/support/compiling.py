@@ -29,12 +29,12 @@ _F = TypeVar("_F", bound=Callable[..., Any])
 
 
 def kernel(function: _F) -> _F:
-    """Compile an entry point, which may allocate memory, lazily at its first call."""
+    """Compile a function that Python code calls, at its first call; the function may allocate memory."""
     return _compile(function)
 
 
 def pure_kernel(function: _F) -> _F:
-    """Compile a function that allocates nothing, so that it needs no reference counting.
+    """Compile a function that allocates nothing, without Numba's reference counting.
 
     Numba counts references to every array argument with atomic operations, at a call as well as at a return.
     Without them a legal-move mask costs 6 ns instead of 138 ns.
@@ -49,7 +49,7 @@ def inline_kernel(function: _F) -> _F:
 
 
 def part_kernel(function: _F) -> _F:
-    """Mark a part of a kernel, which is inlined before compilation instead of being compiled separately."""
+    """Mark a function that is inlined into compiled functions before compilation, not compiled separately."""
     return _compile(function, _nrt=False, inline="always")
 
 
@@ -67,7 +67,7 @@ class CompileListener(event.Listener):  # type: ignore[misc]  # Numba ships no t
     """
 
     def register(self) -> None:
-        """Register this listener with Numba."""
+        """Register this listener for Numba's compiler-lock events."""
         event.register("numba:compiler_lock", self)
 
 
@@ -99,7 +99,7 @@ class _Locator(caching._CacheLocator):  # type: ignore[misc]  # Numba ships no t
 
 
 class _Results(caching.CompileResultCacheImpl):  # type: ignore[misc]  # Numba ships no types
-    """A kernel's cached results with a digest, which keeps damaged machine code from being run."""
+    """A kernel's cached machine code with a digest, so that damaged code is never run."""
 
     _locator_classes: ClassVar[list[type]] = [_Locator]
 
@@ -118,7 +118,7 @@ class _Files(caching.FunctionCache):  # type: ignore[misc]  # Numba ships no typ
     _impl_class = _Results
 
     def load_overload(self, signature: Any, context: Any) -> Any:
-        """Load a compiled kernel without Numba's preparation for compiling, which slows a start by 0.6 s.
+        """Load a compiled kernel without preparing Numba's compiler, which saves 0.6 s at startup.
 
         A damaged index may name the file of other arguments.
         """
@@ -143,7 +143,7 @@ class _KernelCache:
 
     @functools.cached_property
     def _files(self) -> Any:
-        """Numba's own cache, or ``None`` where no folder is safe."""
+        """Numba's cache files for the function, or ``None`` if no folder is safe."""
         try:
             return _Files(self._function)
         except RuntimeError:  # Numba found no locator
@@ -160,7 +160,7 @@ class _KernelCache:
         return folder
 
     def load_overload(self, signature: Any, context: Any) -> Any:
-        """Load a compiled kernel; if the result is ``None``, this process holds the lock until it saves one."""
+        """Load a compiled kernel, or return ``None`` and hold the lock until this process saves one."""
         loaded = self._load_kept(signature, context)
         if loaded is None:
             announce_compilation(self._function.__module__.partition(".")[0])

@@ -31,7 +31,7 @@ class Message(str):
     values: dict[str, Any]
 
     def __new__(cls, text: str, /, **values: Any) -> Message:
-        """Insert the values into the text."""
+        """Make a message by inserting the values into the template text."""
         words = {name: ", ".join(map(str, part)) if isinstance(part, list) else part for name, part in values.items()}
         message = super().__new__(cls, text.format(**words) if values else text)
         message.text, message.values = text, values
@@ -51,7 +51,7 @@ class DouDizhuError(ValueError):
 
     @property
     def message(self) -> Message:
-        """The error's message, with its template and its values."""
+        """The error message, including its template and values for translation."""
         message: Message = self.args[0]
         return message
 
@@ -140,7 +140,7 @@ def short_repr(value: object) -> str:
 
 
 def install_hint(extra: str) -> str:
-    """Return the command that installs an extra, for messages about a missing package.
+    """Return the command that installs an optional extra of this package, for error messages.
 
     The package is installed from a clone.  It is in no index; a name there would be another package.
 
@@ -187,7 +187,7 @@ def suggest_name(name: object, choices: Iterable[str]) -> str:
 
 
 def unknown_name_message(what: str, name: object, choices: Iterable[str]) -> Message:
-    """Make the error message for an unknown name, which lists the known names.
+    """Make the message that a name is unknown, with a list of the known names.
 
     Args:
         what: What kind of name it is.

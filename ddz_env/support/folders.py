@@ -47,6 +47,6 @@ def user_folder(variable: str, *below: str) -> Path:
 
 
 def temporary_folder() -> Path:
-    """Return this user's folder among the temporary files."""
+    """Return this user's folder for the package in the system's temporary folder."""
     user = os.getuid() if hasattr(os, "getuid") else 0
     return Path(tempfile.gettempdir()) / f"ddz-env-{user}"

@@ -191,7 +191,7 @@ class Option(NamedTuple):
         return kind.options() if isinstance(kind, type) and issubclass(kind, Options) else ()
 
     def read(self, text: str, error: type[DouDizhuError]) -> Any:
-        """Read the option's value from text.
+        """Parse the option's value from text, such as ``0.5``, ``true`` or ``a,b`` for a list.
 
         Raises:
             DouDizhuError: ``error``, if it is not one of the values allowed.
@@ -259,7 +259,7 @@ class Options:
 
     @classmethod
     def read(cls, texts: Iterable[str]) -> dict[str, Any]:
-        """Read options from texts of the form ``name=value``.
+        """Parse texts of the form ``name=value`` into option values of the right types.
 
         Args:
             texts: ``name=value`` each; ``name.part=value`` for an option that is a set of options itself.
@@ -282,12 +282,12 @@ class Options:
         return {name: list(value) if isinstance(value, tuple) else value for name, value in plain.items()}
 
     def files(self) -> tuple[Path, ...]:
-        """Return the files that the options name, whose contents an agent with these options depends on."""
+        """Return the paths of the files that the options name and that an agent with these options reads."""
         paths = (getattr(self, option.name) for option in self.options() if Path in option.kinds)
         return tuple(Path(path) for path in paths if path is not None)
 
     def named_agents(self) -> tuple[str, ...]:
-        """Return the agents that the options name, from which an agent with these options requests moves."""
+        """Return the specifications of the other agents that an agent with these options asks for moves."""
         return ()
 
     @classmethod
@@ -308,7 +308,7 @@ class Options:
 
 
 def read_options(texts: Iterable[str], options: Mapping[str, Option], error: type[DouDizhuError]) -> dict[str, Any]:
-    """Read texts of the form ``name=value``, converting each value to the type of its option.
+    """Parse texts of the form ``name=value``, converting each value to the type of its option.
 
     Raises:
         DouDizhuError: ``error``, if a text is of another form, an option unknown, or its value not allowed.
@@ -406,7 +406,7 @@ def find_options_type(factory: Callable[..., Any]) -> type[Options] | None:
 
 
 def list_signature_options(factory: Callable[..., Any]) -> tuple[Option, ...] | None:
-    """List, as options, the parameters of a constructor or function that can be given by name.
+    """List the named parameters of a constructor or function as options.
 
     Returns:
         Its options in order; None if it takes any name (``**options``), or is not made in Python.

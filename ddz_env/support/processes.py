@@ -1,4 +1,4 @@
-"""The ending of processes: a worker ends with its parent, and a program with everything that it started."""
+"""Termination of processes: a worker ends with its parent, and a program with all processes that it started."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def bind_to_parent(lifeline: Connection, close: Callable[[], object]) -> None:
 
 
 def kill_process_group(leader: int | None) -> None:
-    """Kill a process and the process group that it leads, as far as they still exist.
+    """Kill a process and the process group that it leads, ignoring those that no longer exist.
 
     Args:
         leader: The number of the process; None if it was never started.

@@ -1,4 +1,4 @@
-"""Distribution of a batch's games among threads.
+"""Distribution of a batch of games among threads.
 
 Kernels release the interpreter's lock, so plain Python threads suffice.  Numba's own ``prange`` was measured against
 them: with both cores free it steps 4,096 games equally fast, but as soon as another process wants a core its OpenMP
@@ -42,7 +42,7 @@ class GamesLock:
         return GamesLock, ()
 
     def make_error(self) -> SharedGamesError:
-        """Make the error that is raised in a second thread."""
+        """Make the error to raise in a second thread that uses the games."""
         return SharedGamesError(
             "another thread is using these games at this moment: give each thread its own games, or let one thread "
             "have them until it is done"
@@ -50,7 +50,7 @@ class GamesLock:
 
 
 def exclusive(method: _F) -> _F:
-    """Decorate a method to run in one thread at a time; its object needs a :class:`GamesLock` named ``_lock``.
+    """Decorate a method so that one thread at a time runs it, guarded by the object's :class:`GamesLock`.
 
     Raises:
         SharedGamesError: If another thread is in a method of this object.  Nothing has changed.
@@ -118,5 +118,5 @@ def _run_remaining_chunks(
 
 @functools.lru_cache(maxsize=1)
 def _get_pool(_process: int) -> ThreadPoolExecutor:
-    """Return the thread pool of this process, which is made anew after a fork because threads do not survive it."""
+    """Return this process's thread pool, making a new one after a fork, which threads do not survive."""
     return ThreadPoolExecutor(MAX_THREADS, thread_name_prefix="ddz-batch")

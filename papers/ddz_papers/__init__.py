@@ -1,1 +1,1 @@
-"""The reproduced experiments of five papers: algorithms, tables with published and own figures, and commands."""
+"""Reproduced experiments of five papers: algorithms, commands, and tables of published and own figures."""

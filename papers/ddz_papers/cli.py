@@ -1,4 +1,4 @@
-"""The commands ``ddz study`` and ``ddz reproduce``: studies of agents and deals, and registered experiments."""
+"""The commands ``ddz study`` (studies of agents and deals) and ``ddz reproduce`` (registered experiments)."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ TENDENCY_AGENTS = (("policy",), ("rules",))
 
 
 def _current_words(words: Sequence[str]) -> Sequence[str] | None:
-    """Translate the words of an earlier version's command; return None if they are current."""
+    """Replace a former command name at the start of the arguments; return None if the name is current."""
     return ["benchmark", *words] if words[:1] == ["records"] else None
 
 
@@ -165,16 +165,16 @@ def tendency(
 
 
 class ExperimentGroup(click.Group):
-    """The group ``ddz reproduce``, with a command per experiment, whose module is imported on first use."""
+    """The click group ``ddz reproduce``, which imports an experiment's module when its command is first used."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Return the names of all experiments."""
+        """Return the names of all registered experiments, which are the names of the commands."""
         from ddz_papers.experiments.registry import EXPERIMENTS
 
         return list(EXPERIMENTS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command:
-        """Return the command of an experiment.
+        """Import an experiment by its name, and create its click command.
 
         Raises:
             InvalidExperimentError: If there is none of this name.
@@ -203,7 +203,7 @@ def reproduce(context: click.Context) -> None:
 
 
 def _make_experiment_command(experiment: Experiment[Any, Any]) -> click.Command:
-    """Create the command of an experiment, with the experiment's options."""
+    """Create the click command that runs an experiment, prints its tables and saves its results."""
     known = {option.name for option in experiment.options.options()}
     taken = [results_option, take_options_of(Workers, "workers")]
     taken += [plot_option] if experiment.plot is not None else []

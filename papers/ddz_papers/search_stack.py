@@ -36,12 +36,12 @@ bits would be confused; among 2**32 positions that happens with a probability be
 
 
 def new_table(bits: int, **more: str) -> TranspositionTable:
-    """Create an empty table with ``2 ** bits`` entries of 24 bytes, or larger entries with ``more`` fields."""
+    """Create an empty transposition table with ``2 ** bits`` entries of 24 bytes, plus any ``more`` fields."""
     return np.zeros(1 << bits, _make_dtype(key_high="u8", key_low="u8", value="f8", **more))
 
 
 class SearchStack(NamedTuple):
-    """The memory of a search: its line of play, its moves and its table.
+    """The memory of one search: its line of play, a stack of moves, and a transposition table.
 
     Attributes:
         rows: The games on the line of play, shape ``[plies, 32]``, uint64.
@@ -67,7 +67,7 @@ class SearchStack(NamedTuple):
 def new_stack(
     rules: npt.NDArray[np.uint64], plies: int, moves: int, limit: int, table: TranspositionTable, **more: str
 ) -> SearchStack:
-    """Create the memory of a search, for one thread.
+    """Create the memory of a search with the given limits, for use by one thread.
 
     Args:
         rules: The rules array.
@@ -89,27 +89,27 @@ def _make_dtype(**types: str) -> np.dtype[Any]:
 
 @inline_kernel
 def mix_in(key: Key, word: np.uint64) -> Key:
-    """Mix one more word into the 128-bit key of a position."""
+    """Return a position's 128-bit hash key with one more word mixed in."""
     return mix(key[0] ^ (word + _GAMMA)) | U1, mix((key[1] + word) * _SECOND)
 
 
 @inline_kernel
 def trick_word(row: np.ndarray) -> np.uint64:
-    """Pack the trick into one word: its seat, target, key, owner and passes."""
+    """Pack the state of the trick into one word: seat to act, move to beat, rank to beat, owner and passes."""
     word = (row[TARGET] << U8) | (row[KEY] << U4) | row[SEAT]
     return (word << U8) | (row[OWNER] << U4) | row[PASSES]
 
 
 @inline_kernel
 def position_key(row: np.ndarray, salt: np.uint64) -> Key:
-    """Compute the 128-bit key of a position between moves."""
+    """Compute the 128-bit hash key of a position between moves."""
     key = mix_in(mix_in(mix_in((salt, U0), row[HANDS]), row[HANDS + 1]), row[HANDS + 2])
     return mix_in(key, (trick_word(row) << U4) | row[LANDLORD])
 
 
 @inline_kernel
 def look_up(stack: SearchStack, ply: int, key: Key) -> tuple[bool, float]:
-    """Look up the position at a ply; return whether it is known, and its value; note its slot in the frame."""
+    """Look up the position at a ply in the table; return whether it is known, and its value."""
     frame = stack.frames[ply]
     frame.key_high, frame.key_low, frame.slot = key[0], key[1], np.int64(key[1] & np.uint64(stack.table.size - 1))
     entry = stack.table[frame.slot]
@@ -118,7 +118,7 @@ def look_up(stack: SearchStack, ply: int, key: Key) -> tuple[bool, float]:
 
 @inline_kernel
 def store(stack: SearchStack, ply: int, value: float) -> None:
-    """Store the value of the position at a ply in its slot, replacing any earlier entry."""
+    """Store the value of the position at a ply in the table, replacing any earlier entry."""
     frame = stack.frames[ply]
     entry = stack.table[frame.slot]
     entry.key_high, entry.key_low, entry.value = frame.key_high, frame.key_low, value

@@ -35,7 +35,7 @@ class HandReport:
 
     @property
     def landlord_seats(self) -> dict[str, int]:
-        """The landlord's seat in the played-out deals, keyed by the role that the observer then has."""
+        """The landlord's seat in the simulated deals, keyed by the role that the observing seat then has."""
         seat, landlord = self.view.seat, self.view.landlord
         if landlord is not None:
             return {str(self.view.role).replace("_", "-"): landlord}
@@ -43,11 +43,11 @@ class HandReport:
 
     @property
     def question(self) -> str:
-        """The kind of decision that the seat has to make."""
+        """The kind of decision that the report evaluates, such as a bid or an answer to doubling."""
         return kind_of_decision(self.view.history, self.view.stage, self.view.rules)
 
     def rates(self) -> dict[str, Interval]:
-        """Return the win rate in each role, with its 95 % interval."""
+        """Return the observing seat's win rate in each possible role, with its 95 % interval."""
         worlds = len(self.played.landlord_won)
         return {
             part: wilson_interval(int(self.played.wins(landlord).sum()), worlds)
@@ -55,12 +55,12 @@ class HandReport:
         }
 
     def convergence(self) -> list[ConvergenceLine]:
-        """Summarize how the win rate in the first role (in an auction, the landlord) settles as deals are added."""
+        """Summarize how the win rate (in an auction, that as landlord) converges as more deals are sampled."""
         won = self.played.wins(next(iter(self.landlord_seats.values())))
         return summarize_convergence((won.cumsum()[9::10] / np.arange(10, len(won) + 1, 10)).tolist())
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the report as plain values for JSON."""
+        """Return the report's hand, win rates and answers as JSON values."""
         return {
             "player": self.player,
             "hand": str(self.view.hand),
@@ -81,7 +81,7 @@ class HandReport:
         }
 
     def table(self) -> Table:
-        """Return a table that shows the value of each answer."""
+        """Make the table of the value of each possible answer, with the best answer marked."""
         chosen = best_appraisal(self.answers).move
         lines = [
             (*_answer_cells(answer, self.question), "←" if answer.move == chosen else "") for answer in self.answers
@@ -111,7 +111,7 @@ def _answer_cells(answer: Appraisal, asked: str) -> tuple[str, ...]:
 
 
 def make_report(view: View, options: PayoffOptions, seed: int) -> HandReport:
-    """Sample deals, have them played out, and evaluate the seat's answers.
+    """Sample deals that fit a seat's view, let an agent play them out, and evaluate the seat's answers.
 
     Args:
         view: In the auction, at showing or at doubling.

@@ -35,7 +35,7 @@ _log = logging.getLogger(__name__)
 
 
 class GameTable:
-    """A client's game table, with the tools that the client may call; each tool answers with text.
+    """A table at which an MCP client plays against agents, with the tools that the client may call.
 
     Args:
         agents: Who plays against the client, as ``--agents`` of ``ddz play``.  A client names no agents: those that
@@ -84,7 +84,7 @@ class GameTable:
         return f"{advice.agent} would play {chosen}. {explain(advice, texts, session.view(seat))}"
 
     def close(self) -> None:
-        """Release the resources that the agents hold."""
+        """Release the resources that the table's agents hold."""
         if self._session is not None:
             self._session.close()
 
@@ -127,7 +127,7 @@ def _client_seat(session: Session) -> int:
 
 
 def drop_lone_surrogates() -> None:
-    """Drop lone surrogates from a client's messages by passing standard input through a pipe.
+    """Route standard input through a pipe that drops lone surrogates from the client's messages.
 
     JSON may escape them and no text may hold them: the protocol's library drops such a request without an answer.
     """
@@ -152,7 +152,7 @@ def _drop_lone_surrogates(line: bytes) -> bytes:
 
 
 def make_server(table: GameTable) -> MCPServer:
-    """Create the MCP server of a game table.
+    """Create an MCP server that offers the tools of a game table.
 
     Args:
         table: The table.

@@ -51,13 +51,13 @@ class Puzzle:
         return f"{self.hands} | {self.move} | {self.grade}"
 
     def deal(self) -> Deal:
-        """Return a deal that begins at the puzzle, with open hands so that the solver may play and give hints."""
+        """Return the puzzle as a deal with open hands, on which the solver can play and advise."""
         hands = tuple(Hand.parse(part) for part in self.hands.split("/"))
         return Deal(Rules.preset(PUZZLE_RULES), hands=hands, bottom=Hand.parse(""), endgame=True)
 
     @classmethod
     def parse(cls, line: str) -> Puzzle:
-        """Parse one line of a puzzle file.
+        """Parse a line ``hands | move | grade`` of a puzzle file.
 
         Raises:
             InvalidPositionError: If it is none.
@@ -74,7 +74,7 @@ def load_puzzles() -> list[Puzzle]:
 
 
 def verdict(state: State, seat: int) -> str | None:
-    """Return ``lost`` once a seat cannot win a puzzle any more, ``won`` once it cannot lose, and None before that."""
+    """Return ``lost`` if a seat can no longer win a puzzle, ``won`` if it can no longer lose, and else None."""
     if state.is_over:
         return "won" if state.returns()[seat] > 0 else "lost"
     solver, landlord = OpenSolver(state.rules), state.role(seat) == "landlord"
@@ -90,7 +90,7 @@ def verdict(state: State, seat: int) -> str | None:
 
 
 def compute_rating(tries: Iterable[tuple[int, bool]]) -> float:
-    """Compute a person's Elo rating from puzzle attempts, each a grade and whether the puzzle was solved."""
+    """Compute a person's Elo rating from attempts at puzzles, each given as a grade and whether it succeeded."""
     rating = _START_RATING
     for grade, won in tries:
         rating += _RATING_STEP * (won - 1 / (1 + 10 ** ((_LOWEST_RATING + _RATING_PER_GRADE * grade - rating) / 400)))
@@ -98,7 +98,7 @@ def compute_rating(tries: Iterable[tuple[int, bool]]) -> float:
 
 
 def make_puzzles(sizes: Sequence[int], rng: np.random.Generator) -> Iterator[Puzzle]:
-    """Generate puzzles without end, dealing hands until exactly one first move wins.
+    """Yield puzzles without end, made from random deals in which exactly one first move wins.
 
     Args:
         sizes: Cards of each hand.
@@ -121,7 +121,7 @@ def make_puzzles(sizes: Sequence[int], rng: np.random.Generator) -> Iterator[Puz
 
 
 def _make_puzzle(state: State, solver: OpenSolver) -> Puzzle | None:
-    """Make a puzzle from a position; return None unless exactly one move wins."""
+    """Make a puzzle of a position in which exactly one move wins; return None for any other position."""
     moves = state.legal_moves()
     if len(moves) < _MIN_MOVES or not solver.solve(state).landlord_wins:
         return None

@@ -9,7 +9,7 @@ from ddz_training.measure.errors import InvalidArenaError
 
 
 def assign_seats(agents: str, seat: int, seats: int) -> tuple[str, ...]:
-    """Assign the person and the agents to seats.
+    """Return who holds each seat: the person in the given seat, and the named agents in the others.
 
     Args:
         agents: The others in playing order after the person, separated by ';'; a single name is used for all.
@@ -36,7 +36,7 @@ def assign_seats(agents: str, seat: int, seats: int) -> tuple[str, ...]:
 
 
 def parse_seed(given: object) -> int:
-    """Read a seed from a number or a text, since JavaScript rounds numbers of more than 53 bits.
+    """Read a deal seed from an integer or from decimal text, which JavaScript needs for large seeds.
 
     Raises:
         InvalidDealError: If it is none.

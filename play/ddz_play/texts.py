@@ -1,4 +1,4 @@
-"""The texts that people read at the table, in English and in Chinese, loaded from ``texts.json``.
+"""The texts that players read, in English and in Chinese, loaded from ``texts.json``.
 
 ``texts`` has both languages of every text by its key, beside those of the drawn table.  ``messages`` has the Chinese
 of the errors that a person at the table can cause: errors are in English wherever they are raised, and callers may
@@ -21,7 +21,7 @@ from ddz_env.support.errors import DouDizhuError, Message
 
 
 class TextCatalogue(NamedTuple):
-    """All texts that people read, as ``texts.json`` stores them.
+    """The contents of ``texts.json``: texts by key, and Chinese translations of error messages.
 
     Attributes:
         texts: Every text by its key: English, Chinese.  Braces stand for values.
@@ -60,7 +60,7 @@ class Texts(rendering.Texts):
         return load_catalogue().texts
 
     def error_text(self, error: Exception | str) -> str:
-        """Return the text of an error in this language; a message without a Chinese text stays English.
+        """Return an error's text in this language, or in English if it has no translation.
 
         Example:
             >>> message = Message("{number} cards of rank {rank}: the pack has {most}", number=4, rank="B", most=1)
@@ -75,7 +75,7 @@ class Texts(rendering.Texts):
         return translated.format(**{name: self._format_value(value) for name, value in message.values.items()})
 
     def _format_value(self, value: Any) -> Any:
-        """Format a value within a message, such as a move or another message, in this language."""
+        """Format a value for a message in this language, such as a move, a list or another message."""
         if isinstance(value, Message):
             return self.move(self.error_text(value))
         if isinstance(value, list):

@@ -1,4 +1,4 @@
-"""The winning chances that people see, for the moves of a hint and for every move of a saved game."""
+"""The winning chances shown to people, for the moves of a hint and for every move of a saved game."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _SEED = 20
 
 
 class MoveReview(NamedTuple):
-    """The quality of a move in a recorded game, as far as it is known.
+    """The review of a recorded move: the winning chance, the move's loss and a better move, as far as known.
 
     Attributes:
         number: How many moves came before it.
@@ -57,7 +57,7 @@ class MoveReview(NamedTuple):
 
 
 class ChanceEstimator:
-    """An estimator of how likely moves win, based on the shipped policy and its critic.
+    """An estimator of moves' winning chances, based on the shipped policy network and its critic.
 
     Several threads may ask at once; they are answered one after the other, since networks and judge have one memory.
     """
@@ -66,7 +66,7 @@ class ChanceEstimator:
         self._lock = Lock()
 
     def add_chances(self, view: View, advice: Advice, *more: Move, players: Sequence[str] = ()) -> Advice:
-        """Add winning chances to advice, or points where an auction or doubling is scored in points.
+        """Add winning chances to an agent's advice, or points if the decision is a bid, showing or doubling.
 
         A move that wins whatever the others hold comes first, then the adviser's in its own order, then what the policy
         likes; chances do not change this order.  Points are ranked by points.  The advice is left as it is where
@@ -97,7 +97,7 @@ class ChanceEstimator:
     def estimate_moves(
         self, view: View, moves: Sequence[Move], certain: Container[Move], opponents: str
     ) -> list[WinEstimate]:
-        """Estimate the winning chance after each given move, 1 for a forced win; repeated calls agree."""
+        """Estimate the winning chance after each given move, 1 for a forced win; equal calls give equal estimates."""
         with self._lock:
             estimates = self._win_probability.estimate(view, moves, _make_generator(view), opponents)
         return [
@@ -106,7 +106,7 @@ class ChanceEstimator:
         ]
 
     def review(self, replay: Replay) -> MoveReview:
-        """Review the next move of a replay: what it lost, judged by what its seat knew; at the end, who won.
+        """Review the next move of a replay, with its loss judged by what its seat knew; at the end, say who won.
 
         Agents' chances are those of strong players: if each had a level's, a curve would jump from seat to seat.
         """
@@ -140,7 +140,7 @@ class ChanceEstimator:
         return found._replace(loss=round(loss, 4), better=move_name(moves[best], replay.question), outcome=outcome)
 
     def _rank_by_points(self, view: View, advice: Advice) -> Advice:
-        """Rank the answers by the points that they earn on average in deals that are played out.
+        """Rank bids and other answers by their mean points in simulated deals that are played out.
 
         To decline before the first bid is worth nothing by definition: it has no points.
         """
@@ -155,7 +155,7 @@ class ChanceEstimator:
         return replace(advice, move=appraisals[0].move, options=tuple(options), source="payoff")
 
     def _likely_moves(self, view: View) -> dict[Move, float]:
-        """Return the policy's likeliest moves with their probabilities, the likeliest first."""
+        """Return the policy's most probable moves with their probabilities, most probable first."""
         from ddz_agents.neural_search.win_probability import likely_moves
 
         with self._lock:
@@ -196,7 +196,7 @@ def calibration_opponents(players: Sequence[str], seat: int) -> str:
 
 
 def chances_are_known(view: View) -> bool:
-    """Check whether chances are known, which holds while three players play cards and no hand is shown."""
+    """Return whether winning chances can be estimated: in three-player card play with hidden hands."""
     return view.rules.players == 3 and not view.rules.open_hands and view.landlord is not None and view.stage == "play"
 
 
@@ -206,7 +206,7 @@ def is_decided_by_points(view: View) -> bool:
 
 
 def auction_changes_points(rules: Rules) -> bool:
-    """Check whether bids, showing or doubling change what a game pays in a known way."""
+    """Return whether the rules have 3 players and points that depend on bids, showing or doubling."""
     return rules.scoring != "win" and rules.players == 3 and not rules.half_deck
 
 
@@ -215,7 +215,7 @@ def _make_generator(view: View) -> np.random.Generator:
 
 
 def find_forced_wins(view: View) -> dict[Move, tuple[Move, ...]]:
-    """Find the moves that win whatever the others hold, with the seat's own moves after each."""
+    """Find the moves that win whatever the others hold, each with the seat's own moves that follow."""
     wins = ForcedWins(view)
     plans = ((move, wins.winning_line_after(move)) for move in view.legal_moves())
     return {move: plan for move, plan in plans if plan is not None}

@@ -36,7 +36,7 @@ def lines(module: str) -> dict[str, str]:
 
 def test_a_function_a_class_a_method_and_a_constant_have_lines() -> None:
     games, state = lines("ddz_env.peers.botzone.games"), lines("ddz_env")
-    assert games["find_botzone_game(name: str) -> BotzoneGame"] == "Find one of Botzone's games by its name."
+    assert games["find_botzone_game(name: str) -> BotzoneGame"] .startswith("Return the Botzone game ")
     assert games["class Combination(category: str, rank: int, length: int, kickers: int)"]  # a named tuple
     assert games["GAMES"].startswith("The games by name")
     assert state["State.step(move: Move \\| str) -> None"] == "Play a whole move."

@@ -10,7 +10,7 @@ _BAD_INPUT = 2
 
 
 def main() -> None:
-    """Prepare the process and run the command line."""
+    """Repair the standard streams, check that the working folder exists, and run the command line."""
     _complete_streams()
     try:
         os.getcwd()

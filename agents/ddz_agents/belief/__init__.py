@@ -1,1 +1,1 @@
-"""The belief network, which has learned where the hidden cards lie and draws determinizations rank by rank."""
+"""The belief network, which predicts where the hidden cards lie and samples determinizations rank by rank."""

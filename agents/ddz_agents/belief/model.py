@@ -88,7 +88,7 @@ class BeliefArchitecture(Options):
 
     @property
     def layers(self) -> Layers:
-        """The layers of the belief network below its outputs."""
+        """The layers of the belief network below its output head."""
         return Layers(COLUMNS, self.width, self.blocks, {"context": (self.hidden, self.width)})
 
     @property
@@ -99,7 +99,7 @@ class BeliefArchitecture(Options):
 
 
 def hidden_cards(observations: Bytes) -> tuple[Hands, npt.NDArray[np.int64]]:
-    """Find the cards that each observer cannot place, in observations of a three-player game.
+    """Count the hidden cards in observations by rank, and return how many of them the next seat holds.
 
     Args:
         observations: Shape ``[n, OBSERVATION_SIZE]``, int8.
@@ -119,7 +119,7 @@ def hidden_cards(observations: Bytes) -> tuple[Hands, npt.NDArray[np.int64]]:
 
 
 def hidden_hands(observations: Bytes, hands: Bytes) -> Hands:
-    """Return the hidden part of the next seats' hands, which leaves out the landlord's face-up cards.
+    """Subtract the landlord's face-up cards from the next seats' hands, and return the rest, shape ``[n, 15]``.
 
     Args:
         observations: Shape ``[n, OBSERVATION_SIZE]``, int8.
@@ -156,7 +156,7 @@ def plain_log_probabilities(
 
 
 def encode_seats(observations: Bytes, statistics: npt.NDArray[np.int32], seats: npt.NDArray[Any]) -> Floats:
-    """Build the belief network's input, shape ``[n, COLUMNS]``, float32, for the given observers.
+    """Build the belief network's inputs for the given observers, shape ``[n, COLUMNS]``, float32.
 
     Args:
         observations: Shape ``[n, OBSERVATION_SIZE]``, int8.
@@ -168,7 +168,7 @@ def encode_seats(observations: Bytes, statistics: npt.NDArray[np.int32], seats: 
 
 @kernel
 def _add_logits(sums: np.ndarray, weights: np.ndarray, bias: np.ndarray, logs: np.ndarray) -> None:
-    """Add the logits for each possible count of one rank to ``logs``, shape ``[n, 5]``."""
+    """Add the network's logits for each possible count of one rank to ``logs``, shape ``[n, 5]``."""
     hidden = np.empty(sums.shape[1], np.float32)
     for row in range(sums.shape[0]):
         for unit in range(hidden.size):
@@ -179,7 +179,7 @@ def _add_logits(sums: np.ndarray, weights: np.ndarray, bias: np.ndarray, logs: n
 
 
 class BeliefModel(WritableAfterUnpickling):
-    """A belief network, which draws possible places of the cards that are hidden in a view.
+    """A belief network with its weights, which samples deals of the cards hidden from a seat.
 
     Args:
         architecture: Its sizes.
@@ -194,7 +194,7 @@ class BeliefModel(WritableAfterUnpickling):
         self._buffers = new_buffers(0, COLUMNS, architecture.width, 0, 0)
 
     def propose(self, view: View, rng: np.random.Generator, count: int) -> Proposal | None:
-        """Draw deals for importance weighting, or return None where the belief network does not apply.
+        """Sample deals for importance weighting; return None where the belief network does not apply.
 
         Args:
             view: What the observer knows.
@@ -241,7 +241,7 @@ class BeliefModel(WritableAfterUnpickling):
 
 
 def sample_belief_worlds(view: View, count: int, rng: np.random.Generator, network: BeliefModel | None = None) -> Words:
-    """Draw the hidden hands from the belief network, in the format of :meth:`ddz_env.View.sample_worlds`.
+    """Sample deals from the belief network, in the format of :meth:`ddz_env.View.sample_worlds`.
 
     Args:
         view: What a seat knows, with its history.

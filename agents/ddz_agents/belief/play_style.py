@@ -1,4 +1,4 @@
-"""Statistics of how each seat has played so far, which show what kind of player it is.
+"""Play-style statistics of each seat, counted from its moves so far, as inputs of the belief network.
 
 Everything is public, so the counts follow from the moves alone.  An answer to the partner's move is counted apart from
 one to an enemy's: a peasant that never passes there plays badly, and a pass says less about the hand.
@@ -33,7 +33,7 @@ T_TARGET, T_OWNER, T_PASSES = range(3)
 
 @pure_kernel
 def count_move(statistics: np.ndarray, trick: np.ndarray, seat: int, main: int, landlord: int) -> None:
-    """Count one move in the play-style statistics of the seat that made it.
+    """Add one move to the play-style statistics of the seat that made it, in place.
 
     Args:
         statistics: Counts of the three seats, shape ``[3, len(MOVE_STATISTICS)]``, int32; changed.
@@ -92,7 +92,7 @@ def count_move_statistics(history: Sequence[tuple[int, Move]], landlord: int) ->
 
 @kernel
 def count_actions(rows: np.ndarray, actions: np.ndarray, statistics: np.ndarray, tricks: np.ndarray) -> None:
-    """Count the moves that the given actions begin in many games, leaving out kickers, bids and doubling.
+    """Add the moves that given actions begin to the play-style statistics of many games, in place.
 
     Args:
         rows: The games before the actions, shape ``[n, 32]``, uint64.
@@ -109,7 +109,7 @@ def count_actions(rows: np.ndarray, actions: np.ndarray, statistics: np.ndarray,
 def play_style_features(
     statistics: npt.NDArray[np.int32], seats: npt.NDArray[np.integer[Any]]
 ) -> npt.NDArray[np.float32]:
-    """Turn the statistics of the next and the previous seat into network inputs: counts and shares.
+    """Turn the play-style statistics of the next and the previous seat into network inputs (counts and ratios).
 
     Args:
         statistics: Shape ``[n, 3, len(MOVE_STATISTICS)]``, int32.

@@ -1,4 +1,4 @@
-"""Compiled kernels for the auction search: simulated bids, values of finished auctions, and the search loop."""
+"""Compiled functions of the auction search: simulated bids, values of finished auctions, and the search loop."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _MOST_NODES, _MOST_LEVELS = 256, 16
 
 
 class Auction(NamedTuple):
-    """The results of dealt worlds that an auction search uses, and the scale of its payoffs.
+    """The inputs of an auction search: results of sampled deals, win rates, and the scale of payoffs.
 
     Attributes:
         returns: As in :class:`~ddz_agents.bidding.worlds.Outcomes`, shape ``[worlds, 3, 3]``.
@@ -58,7 +58,7 @@ class Auction(NamedTuple):
 
 @kernel
 def write_hand_prices(rows: np.ndarray, rules: np.ndarray, workspace: RuleWorkspace, prices: np.ndarray) -> None:
-    """Write the rule agent's estimate of what each seat's hand costs, taken before the auction.
+    """Write the rule agent's estimated cost of playing out each seat's dealt hand, shape ``[worlds, 3]``.
 
     Args:
         rows: Worlds by landlord, shape ``[worlds, 3, 32]``, uint64.
@@ -99,7 +99,7 @@ def stake_of_own_bids(row: np.ndarray, seat: int, rules: np.ndarray) -> int:
 
 @inline_kernel
 def policy_bid(auction: Auction, world: int, row: np.ndarray, rules: np.ndarray, from_stake: bool) -> int:
-    """Return the bid of the expected-payoff policy: the highest bid if it is worth more than declining."""
+    """Return the expected-payoff policy's bid: the highest legal bid if it pays more than declining, else 0."""
     seat, owner = np.int64(row[SEAT]), np.int64(row[OWNER])
     options = bid_options(row, rules)
     highest = np.int64(select_bit(options, popcount(options) - U1))
@@ -123,7 +123,7 @@ def policy_bid(auction: Auction, world: int, row: np.ndarray, rules: np.ndarray,
 def write_end_values(
     auction: Auction, world: int, row: np.ndarray, rules: np.ndarray, from_stake: bool, worth: np.ndarray
 ) -> None:
-    """Write what the outcome of a finished auction is worth to each seat, or 0 if nobody has bid."""
+    """Write each seat's payoff at the end of a simulated auction, or 0 for all seats if nobody has bid."""
     worth[:] = 0.0
     landlord = np.int64(row[LANDLORD])
     if landlord == 3:
@@ -148,7 +148,7 @@ def write_end_values(
 
 @inline_kernel
 def _play_bid(row: np.ndarray, bid: int, rules: np.ndarray) -> bool:
-    """Make a bid, and return whether the auction goes on; there may be no landlord if all seats decline."""
+    """Make a bid and return whether the auction goes on; it ends without a landlord if all seats decline."""
     apply_answer(row, BID_ID + np.uint64(bid), rules)
     if row[MOVES] == U0:
         row[LANDLORD] = _NO_SEAT
@@ -186,7 +186,7 @@ def search_auction(
     exploration: float,
     state: np.uint64,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Search an auction for a given number of iterations.
+    """Run a UCB tree search over the bids of an auction; return the visits and mean payoff of each bid.
 
     Args:
         view: The row of the seat to act, in the auction, shape ``[32]``, uint64.

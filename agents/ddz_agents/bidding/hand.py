@@ -1,4 +1,4 @@
-"""The view of a seat that holds a given hand before any cards are played."""
+"""Construction of a seat's view before any cards are played, from its hand alone."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def hand_view(
     role: str = "landlord",
     bid: int = 0,
 ) -> View:
-    """Return the view of a seat about to bid, or to show or double if the landlord cards are given.
+    """Build the view of a seat that holds a given hand and is about to bid, or to show its hand or double.
 
     Args:
         hand: The cards dealt, without the landlord cards.
@@ -68,7 +68,7 @@ def hand_view(
 
 
 def _deal_state(dealt: Hand, landlord_cards: Hand, rules: Rules, seat: int) -> State:
-    """Deal a game in which one seat holds the given hand and the other seats get the remaining cards in order."""
+    """Deal a game with a given hand for one seat and the remaining cards, in order, for the other seats."""
     held = [a + b for a, b in zip(dealt.counts, landlord_cards.counts, strict=True)]
     ranks = [rank for rank, most in enumerate(FULL_DECK) for _ in range(most - held[rank])]
     size = rules.hand_size
@@ -79,7 +79,7 @@ def _deal_state(dealt: Hand, landlord_cards: Hand, rules: Rules, seat: int) -> S
 
 
 def _answer_stage(state: State, moves: list[str]) -> None:
-    """Play the given answers for as long as the game remains in its current stage."""
+    """Play the given bids or answers in turn until the game leaves its current stage."""
     stage = state.stage
     for move in moves:
         if state.stage == stage:

@@ -1,4 +1,4 @@
-"""The agents ``payoff`` and ``payoff-search``, which estimate the worth of each bid and answer to doubling.
+"""The agents ``payoff`` and ``payoff-search``, which bid and double by expected payoff.
 
 A landlord has twice the base at stake (each peasant pays it), a peasant once; doubling doubles it.  To decline a bid is
 the paper's fold before the first bid, and costs nothing; after another's bid it means to play as a peasant for that
@@ -78,7 +78,7 @@ class PayoffOptions(RenamedOptions):
     card_player: str = "rules"
 
     def named_agents(self) -> tuple[str, ...]:
-        """Return the names of the agent that plays the worlds out and of the agent that plays the cards."""
+        """Return the names of the agents that play the cards in simulations and in the game."""
         return self.rollout_player, self.card_player
 
 
@@ -100,7 +100,7 @@ class Appraisal:
 
 
 def check_stage(view: View) -> None:
-    """Check that the game is at a stage in which seats bid, show their hands or double.
+    """Raise an error unless seats are bidding, showing or doubling under three-player, full-deck rules.
 
     Raises:
         InvalidRulesError: If the rules are not for three players and the full deck.
@@ -113,7 +113,7 @@ def check_stage(view: View) -> None:
 
 
 def highest_possible_stake(rules: Rules) -> int:
-    """Return the highest base stake that bidding, showing and doubling can reach."""
+    """Return the highest stake, as a multiple of the base, that bidding, showing and doubling can reach."""
     return _HIGHEST[rules.bidding] * (2 if rules.showing else 1) * (2 if rules.doubling else 1)
 
 
@@ -122,14 +122,14 @@ def _has_doubled(view: View, seat: int) -> bool:
 
 
 def with_hand_shown(view: View) -> View:
-    """Return the view that a landlord in the stage ``show`` will have once its hand is shown."""
+    """Return the view that the landlord will have after showing its hand."""
     row = view.row.copy()
     apply_answer(row, np.uint64(DOUBLE_BASE + 1), view.rule_words)
     return View(row, view.rules, view.rule_words, view.seat, view.history, view.ring)
 
 
 class Stake(NamedTuple):
-    """A legal answer with the stake that it sets and the seat that would be the landlord.
+    """A legal bid or answer, with the stake that it sets and the seat that would then be landlord.
 
     Attributes:
         move: The answer.
@@ -143,7 +143,7 @@ class Stake(NamedTuple):
 
 
 def _list_stakes(view: View) -> tuple[list[Stake], int]:
-    """List what each legal answer puts at stake and what the opponents have staked, in base stakes.
+    """Return the stake that each legal bid or answer sets, and what the opponents have staked, in base stakes.
 
     ==================  =====================  ============================  =====================================
     stage               answer                 chip                          staked by opponents
@@ -169,7 +169,7 @@ def _list_stakes(view: View) -> tuple[list[Stake], int]:
 
 
 def _list_bid_stakes(view: View) -> tuple[list[Stake], int]:
-    """List what each bid puts at stake and what the opponents have staked, in base stakes."""
+    """Return the stake that each legal bid sets, and what the opponents have staked, in base stakes."""
     base = view.stake if view.highest_bid else 0
     robs = view.rules.bidding == "robbing" and base > 0
     folded_to = int(view.row[OWNER]) if base else view.seat
@@ -182,7 +182,7 @@ def _list_bid_stakes(view: View) -> tuple[list[Stake], int]:
 
 
 def appraise(view: View, hidden: Outcomes, options: PayoffOptions, shown: Outcomes | None = None) -> list[Appraisal]:
-    """Compute the expected payoff of each legal answer.
+    """Compute the expected payoff of each legal bid or answer from win rates in sampled deals.
 
     Args:
         view: In the auction, at showing or at doubling, the observer's turn.
@@ -207,12 +207,12 @@ def appraise(view: View, hidden: Outcomes, options: PayoffOptions, shown: Outcom
 
 
 def best_appraisal(appraisals: Sequence[Appraisal]) -> Appraisal:
-    """Return the appraisal with the highest payoff, or the most cautious one among equals."""
+    """Return the appraisal with the highest expected payoff; ties go to the most cautious move."""
     return max(appraisals, key=lambda appraisal: appraisal.payoff)
 
 
 def hidden_and_shown_views(view: View, rng: np.random.Generator) -> list[tuple[View, np.random.Generator]]:
-    """Return the views before and after showing the hand, each with an identically seeded generator."""
+    """Return a seat's views before and after showing its hand, each with an identically seeded generator."""
     seed = rng.integers(0, 2**63)
     return [(either, np.random.default_rng(seed)) for either in (view, with_hand_shown(view))]
 
@@ -233,11 +233,11 @@ class StakingAgent(WritableAfterUnpickling):
 
     @property
     def name(self) -> str:
-        """The name of the agent's class with its number of worlds."""
+        """The agent's class name with its number of sampled deals, for example ``PayoffAgent(500)``."""
         return f"{type(self).__name__}({self.options.worlds})"
 
     def act(self, view: View, rng: np.random.Generator) -> Move:
-        """Choose a bid or an answer to showing or doubling, or leave a card decision to the card player.
+        """Choose a bid or an answer by expected payoff, or let the card player choose a move of cards.
 
         Raises:
             IllegalMoveError: If it is not the seat's turn.
@@ -248,7 +248,7 @@ class StakingAgent(WritableAfterUnpickling):
         return best_appraisal(self.appraise(view, rng)).move
 
     def appraise(self, view: View, rng: np.random.Generator) -> list[Appraisal]:
-        """Compute the expected payoff of each legal answer (see :func:`appraise`)."""
+        """Compute the expected payoff of each legal bid or answer (see :func:`appraise`)."""
         check_stage(view)
         check_turn(view.row, view.seat)
         if view.stage != "show":
@@ -257,7 +257,7 @@ class StakingAgent(WritableAfterUnpickling):
         return appraise(view, hidden, self.options, shown)
 
     def simulate_worlds(self, view: View, rng: np.random.Generator) -> Outcomes:
-        """Deal worlds and play them out, so that win rates can be counted in them."""
+        """Sample deals that fit the view and play them out, so that win rates can be counted."""
         return simulate_outcomes(view, rng, self.options.worlds, self._player)
 
 
@@ -314,11 +314,11 @@ class PayoffSearchAgent(StakingAgent):
         self._workspace = new_rule_workspace()
 
     def act(self, view: View, rng: np.random.Generator) -> Move:
-        """Choose a move: by search in the auction, and as :class:`StakingAgent` does elsewhere."""
+        """Choose a bid by tree search, and any other move as :class:`StakingAgent` does."""
         return self.decide(view, rng).move
 
     def decide(self, view: View, rng: np.random.Generator) -> Decision:
-        """Choose a move, with visit counts and mean payoffs of the bids if the game is in the auction.
+        """Choose a move; in the auction, return it with visit counts and mean payoffs of the bids.
 
         Raises:
             IllegalMoveError: If it is not the seat's turn.

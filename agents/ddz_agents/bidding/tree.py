@@ -1,4 +1,4 @@
-"""The tree of bids that the auction search and the betting search for hold'em share.
+"""The search tree over bids that the auction search and the hold'em betting search share.
 
 A node's children are numbered by the answers that lead to them; a child's statistics are those of its answer, for the
 player who gave it.
@@ -48,7 +48,7 @@ def new_tree(nodes: int, answers: int, levels: int) -> StakeTree:
 
 @inline_kernel
 def ucb(tree: StakeTree, node: int, answer: int, scale: float, exploration: float) -> float:
-    """Return the UCB value of an answer (equation 2 of the payoff paper), with payoffs divided by ``scale``."""
+    """Return the UCB value of a bid or answer (equation 2), with payoffs divided by ``scale``."""
     child = tree.child[node, answer]
     if child == 0:
         return UNTRIED
@@ -59,7 +59,7 @@ def ucb(tree: StakeTree, node: int, answer: int, scale: float, exploration: floa
 
 @inline_kernel
 def descend(tree: StakeTree, node: int, answer: int, depth: int, mover: int) -> int:
-    """Go to the node behind an answer, adding a missing node, and write it into the path at ``depth``."""
+    """Return the child node of an answer, adding it if it is missing, and record it in the path at ``depth``."""
     if tree.child[node, answer] == 0:
         tree.child[node, answer] = tree.used[0]
         tree.used[0] += 1
@@ -70,7 +70,7 @@ def descend(tree: StakeTree, node: int, answer: int, depth: int, mover: int) -> 
 
 @inline_kernel
 def backpropagate(tree: StakeTree, depth: int, worth: np.ndarray) -> None:
-    """Add the result of one iteration, given as its worth for each mover, to the ``depth`` levels of its path."""
+    """Add one iteration's payoffs to the nodes on its path, crediting each node with its mover's payoff."""
     tree.visits[0] += 1.0
     for level in range(depth):
         tree.visits[tree.path[level]] += 1.0

@@ -1,4 +1,4 @@
-"""Dealt worlds that are played out to estimate the win rate of a hand.
+"""Sampled deals of the hidden cards (worlds), played out to estimate the win rate of a hand.
 
 Everything that a seat cannot see is dealt again, uniformly over deals of cards, and the cards are played by an agent
 that sits on all three seats.  Before the auction has ended each world is played with every seat as the landlord: what
@@ -30,7 +30,7 @@ _NO_SEAT = np.uint64(at.NO_SEAT)
 
 
 class Outcomes(NamedTuple):
-    """The results of the worlds dealt for a view, for each seat as the landlord.
+    """The results of the deals sampled for a view, played out with each possible landlord.
 
     Attributes:
         seat: The observer.
@@ -46,7 +46,7 @@ class Outcomes(NamedTuple):
     rows: npt.NDArray[np.uint64]
 
     def wins(self, landlord: int) -> npt.NDArray[np.float64]:
-        """Return 1 for each world that the observer's side won with the given landlord, shape ``[worlds]``."""
+        """Return which deals the observer's side wins with the given landlord, as 1 or 0, shape ``[worlds]``."""
         won = self.landlord_won[:, landlord]
         return won if landlord == self.seat else 1.0 - won
 
@@ -61,13 +61,13 @@ class Outcomes(NamedTuple):
 
 @pure_kernel
 def apply_answer(row: np.ndarray, action: np.uint64, rules: np.ndarray) -> None:
-    """Apply a bid or an answer to doubling, in one kernel that is compiled once for all callers."""
+    """Apply a bid or an answer to a game-state array, in one function that is compiled once for all callers."""
     apply_action(row, action, rules)
 
 
 @kernel
 def deal_worlds(view: np.ndarray, seat: int, rules: np.ndarray, seed: np.uint64, rows: np.ndarray) -> None:
-    """Deal worlds that are possible in a view up to the first lead, with no further showing or doubling.
+    """Sample deals that fit a view, once per possible landlord, with the game advanced to the first lead.
 
     Args:
         view: The observer's row, before the first lead, shape ``[32]``, uint64.
@@ -95,7 +95,7 @@ def deal_worlds(view: np.ndarray, seat: int, rules: np.ndarray, seed: np.uint64,
 
 @kernel
 def _count_results(rows: np.ndarray, rules: np.ndarray, landlord_won: np.ndarray, returns: np.ndarray) -> None:
-    """Write the winner of each finished game and each seat's return at a base stake of 1."""
+    """Write whether the landlord won each finished game, and each seat's return at a base stake of 1."""
     for index in range(rows.shape[0]):
         row = rows[index]
         row[at.BIDS] = U0
@@ -121,7 +121,7 @@ def play_out(rows: npt.NDArray[np.uint64], rules: Rules, agent: Agent, rng: np.r
 
 
 def simulate_outcomes(view: View, rng: np.random.Generator, worlds: int, agent: Agent) -> Outcomes:
-    """Deal worlds that are possible given what a seat knows, and play them out.
+    """Sample deals that fit a seat's view, play them out with one agent, and return the results.
 
     Args:
         view: In the auction, at showing or doubling, or at the first lead; it need not be the seat's turn.

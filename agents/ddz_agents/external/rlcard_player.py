@@ -53,7 +53,7 @@ class RLCardPlayer:
         self._rng = make_agent_generator([check_seed(seed)])
 
     def step(self, state: Mapping[str, Any]) -> str:
-        """Choose a move in RLCard's notation, as RLCard asks for it during training.
+        """Choose a move and return it in RLCard's notation (RLCard calls this method during training).
 
         Args:
             state: What RLCard's environment hands to its agents.
@@ -105,7 +105,7 @@ def _landlord_cards(raw: Mapping[str, Any], played: Counter[str]) -> Counter[str
 
 
 def _assign_hands(raw: Mapping[str, Any], face_up: Counter[str]) -> list[Counter[str]]:
-    """Assign hands of the right sizes, giving the landlord the face-up cards that are not yet played."""
+    """Assign the unseen cards to hands of the right sizes, with unplayed face-up cards in the landlord's hand."""
     seat = raw["self"]
     hands = [face_up if other == 0 != seat else Counter[str]() for other in range(3)]
     hands[seat] = Counter(raw["current_hand"])

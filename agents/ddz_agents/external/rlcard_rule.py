@@ -55,7 +55,7 @@ class RLCardRuleAgent:
         return _import_rlcard("rlcard.games.doudizhu.utils")
 
     def act(self, view: View, rng: np.random.Generator) -> Move:
-        """Choose the move that RLCard's agent picks.
+        """Choose the move of RLCard's rule model; bid by a hand score, and never double or show the hand.
 
         Raises:
             IllegalMoveError: If it is not the seat's turn.
@@ -99,7 +99,7 @@ class RLCardRuleAgent:
         }
 
     def _candidates(self, view: View) -> list[str]:
-        """List the legal replies in RLCard's order; the list is empty on a lead, where RLCard ignores it."""
+        """List the legal replies in RLCard's order; return an empty list on a lead, where RLCard reads no list."""
         target = view.target
         if target is None or card_string(target[1]) not in self._tools.CARD_TYPE[0]:
             return []

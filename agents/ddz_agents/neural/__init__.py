@@ -1,1 +1,1 @@
-"""Learned policies: the network, its weight files, and the agent that plays with it."""
+"""Learned policies: the networks, their weight files, and the agents that play with them."""

@@ -40,7 +40,7 @@ class AblationOptions(PolicyFile):
 
 
 def find_input_columns(name: InputName, history: int) -> tuple[str, slice]:
-    """Find the layer that reads a named input, and the positions of that input in the layer.
+    """Find the weight matrix that reads a named input, and the columns of the matrix that belong to the input.
 
     Args:
         name: The input.
@@ -54,7 +54,7 @@ def find_input_columns(name: InputName, history: int) -> tuple[str, slice]:
 
 
 def ablate_input(weights: Weights, name: InputName) -> Weights:
-    """Return the weights of a policy with one input removed."""
+    """Return a policy's weights with the first-layer columns of one input set to zero."""
     layer, columns = find_input_columns(name, weights.architecture.history)
     ablated = weights.policy[layer].copy()
     ablated[:, columns] = 0

@@ -1,4 +1,4 @@
-"""The agent ``policy``, which plays by a learned policy alone, stage by stage and for many games at once."""
+"""The agent ``policy``, which plays by a learned policy without search, also in many games at once."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class PolicyFile(Options):
     trust_file: bool = False
 
     def files(self) -> tuple[Path, ...]:
-        """Return the policy's file, which may be a shipped one."""
+        """Return the path of the policy's file, which may be one that ships with the package."""
         return (policy_path(self.path),)
 
     def load(self) -> PolicyModel:
@@ -67,7 +67,7 @@ class PolicyOptions(PolicyFile):
 def choose_actions(
     log_probabilities: Floats, temperature: float, rngs: Sequence[np.random.Generator]
 ) -> npt.NDArray[np.int64]:
-    """Choose one action for each vector of log-probabilities.
+    """Choose one action per row of log-probabilities, by sampling at a temperature or greedily at 0.
 
     Args:
         log_probabilities: Shape ``[n, 400]``, minus infinity where illegal.
@@ -93,7 +93,7 @@ def choose_actions(
 
 
 class PartialMove(NamedTuple):
-    """A move that is being built stage by stage, and the position that it has led to.
+    """A move whose actions are being chosen one by one, and the position that they have led to.
 
     Attributes:
         view: What its seat knows, at the start of the move.
@@ -122,12 +122,12 @@ class PartialMove(NamedTuple):
 
     @property
     def move(self) -> Move:
-        """The move that consists of the stages chosen so far."""
+        """The move that consists of the actions chosen so far."""
         return Move(self.actions[0], tuple(action - KICKER_BASE for action in self.actions[1:]))
 
 
 def encode_next_stages(moves: Sequence[PartialMove]) -> tuple[Bytes, Bytes]:
-    """Encode the next stage of each partial move as int8 observations and action masks."""
+    """Encode the positions of partial moves as int8 observations and action masks for the next action."""
     observations = np.empty((len(moves), OBSERVATION_WORDS), np.uint64)
     masks, mask = np.empty((len(moves), MASK_BYTE_WORDS), np.uint64), np.empty(MASK_WORDS, np.uint64)
     for (view, row, ring, *_), seen, legal in zip(moves, observations, masks, strict=True):
@@ -156,7 +156,7 @@ class ModelAgent:
         self.name = name
 
     def act(self, view: View, rng: np.random.Generator) -> Move:
-        """Choose a complete move with the policy.
+        """Choose a complete move with the policy, taking its likeliest actions or sampling at a temperature.
 
         Raises:
             IllegalMoveError: If it is not the seat's turn.
@@ -172,13 +172,13 @@ class ModelAgent:
         return lambda logs: int(choose_actions(logs[None], self.temperature, [rng])[0])
 
     def act_many(self, waiting: WaitingGames) -> npt.NDArray[np.uint64]:
-        """Choose a move in each of many games, with one batched evaluation for each stage."""
+        """Choose a move in each of many games, evaluating the next actions of all games in one batch."""
         return choose_stage_by_stage(waiting, self.select_actions)
 
     def select_actions(
         self, observations: Bytes, masks: Bytes, rngs: Callable[[int], np.random.Generator]
     ) -> npt.NDArray[np.int64]:
-        """Select the next action of each of several seats, without evaluating forced actions.
+        """Select the next action in each of several games, running the policy only where several are legal.
 
         Args:
             observations: Shape ``[n, OBSERVATION_SIZE]``, int8.

@@ -1,4 +1,4 @@
-"""The sizes, inputs, layers and weight shapes of the networks, in a module that does not need PyTorch.
+"""The sizes, inputs, layers and weight shapes of the networks, defined without PyTorch.
 
 The list of layers is given once, here: PyTorch's modules (:mod:`ddz_agents.neural.network`), what a file must hold
 (:mod:`ddz_agents.neural.weights`) and compiled code (:mod:`ddz_agents.neural.compiled_policy`) follow from it.
@@ -83,7 +83,7 @@ class Layers(NamedTuple):
 
     @property
     def residual_names(self) -> list[str]:
-        """The names of the linear layers in the residual blocks, as PyTorch numbers them."""
+        """The names of the linear layers in the residual blocks, as in PyTorch's state dict."""
         return [f"trunk.{2 + block}.linear" for block in range(self.blocks)]
 
     def shapes(self) -> Shapes:
@@ -96,7 +96,7 @@ class Layers(NamedTuple):
 
 
 def policy_layers(sizes: Architecture) -> Layers:
-    """Return the layers of :class:`ddz_agents.neural.network.PolicyNetwork`."""
+    """Return the layers of a :class:`~ddz_agents.neural.network.PolicyNetwork` with the given sizes."""
     linear = {
         "logits": (NUM_ACTIONS, sizes.width),
         "value": (1, sizes.width),
@@ -108,7 +108,7 @@ def policy_layers(sizes: Architecture) -> Layers:
 
 
 def critic_layers(sizes: Architecture) -> Layers:
-    """Return the layers of :class:`ddz_agents.neural.network.Critic`."""
+    """Return the layers of a :class:`~ddz_agents.neural.network.Critic` with the given sizes."""
     return Layers(GAME_COLUMNS, sizes.critic_width, sizes.critic_blocks, {"value": (1, sizes.critic_width)})
 
 
@@ -137,7 +137,7 @@ EARLIER_INPUTS: Inputs = {
 
 
 def describe_inputs(*tables: str) -> Inputs:
-    """Return the names of the inputs that this package computes, to be stored in network files.
+    """Return the names and widths of this package's network inputs, to be stored in network files.
 
     Args:
         *tables: Names of :data:`INPUT_TABLES`.
@@ -147,7 +147,7 @@ def describe_inputs(*tables: str) -> Inputs:
 
 
 def check_inputs(where: object, written: Any, *tables: str) -> Inputs:
-    """Check that this package computes the inputs that a network file names.
+    """Check that this package can compute the inputs that a network file names, and return them.
 
     Args:
         where: Names the file in messages.

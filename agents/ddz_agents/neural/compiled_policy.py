@@ -1,4 +1,4 @@
-"""A policy from this package's own weight files, computed by compiled code without PyTorch.
+"""A policy network evaluated by compiled code, without PyTorch, from this package's weight files.
 
 First layers add one row of running sums where columns would add up to twenty (:mod:`ddz_agents.neural.sparse_inputs`),
 an action that is not legal needs no logit, and a hand that an action leaves is weighed without its features ever being
@@ -72,7 +72,7 @@ LIKELIEST, DRAWN = -2, -1
 
 
 class PolicyNet(NamedTuple):
-    """A policy's layers in the form that compiled code takes.
+    """A policy's layers and the layout of its inputs, as arrays for compiled functions.
 
     Attributes:
         trunk: Its trunk.
@@ -96,7 +96,7 @@ class PolicyNet(NamedTuple):
 
 
 class CriticNet(NamedTuple):
-    """A critic's trunk, its value layer of shape ``[1, width]``, and the fields of its inputs."""
+    """A critic's trunk, its value layer of shape ``[1, width]``, and the layout of its inputs, for compiled code."""
 
     trunk: Trunk
     value: Dense
@@ -133,7 +133,7 @@ def _critic_of_parts(parts: _Parts) -> CriticNet:
 
 @part_kernel
 def _log_softmax(logs: np.ndarray, mask: np.ndarray) -> None:
-    """Replace the logits of the legal actions by log-probabilities in place."""
+    """Replace the logits of the legal actions with log-probabilities, in place."""
     most = -np.float32(np.inf)
     for action in range(NUM_ACTIONS):
         most = max(most, logs[action])
@@ -149,7 +149,7 @@ def _log_softmax(logs: np.ndarray, mask: np.ndarray) -> None:
 
 @kernel
 def _new_policy_buffers(policy: PolicyNet, rows: int) -> ForwardBuffers:
-    """Allocate a policy's buffers inside the call, because passing an array from Python costs as much."""
+    """Allocate a policy's buffers in compiled code, because passing them from Python would take as long."""
     width, rest_features = policy.weigh.weights.shape
     return new_buffers(rows, policy.inputs.most, width, policy.rest.bias.size, rest_features)
 
@@ -167,7 +167,7 @@ def _run_first_layer(values: np.ndarray, policy: PolicyNet, buffers: ForwardBuff
 def _evaluate_actions(
     mask: np.ndarray, row: int, policy: PolicyNet, buffers: ForwardBuffers, logs: np.ndarray
 ) -> np.float32:
-    """Write the log-probabilities, shape ``[400]``, for a computed hidden state, and return the policy's value."""
+    """Write the log-probabilities, shape ``[400]``, from the trunk's output, and return the state value."""
     state, scratch, seen = buffers.states[row], workspace_of_row(buffers.workspaces, row), buffers.decisions.seen[row]
     features, scales, rest = buffers.features, buffers.scales, buffers.rest
     affine(state, policy.weigh, buffers.places, features)
@@ -197,7 +197,7 @@ def _evaluate_actions(
 def _evaluate_row(
     values: np.ndarray, mask: np.ndarray, policy: PolicyNet, buffers: ForwardBuffers, logs: np.ndarray
 ) -> np.float32:
-    """Write one observation's log-probabilities, shape ``[400]``, and return the policy's value of it."""
+    """Evaluate one observation: write its log-probabilities, shape ``[400]``, and return its value."""
     _run_first_layer(values, policy, buffers, _FIRST)
     run_blocks(policy.trunk, buffers, _SINGLE)
     return _evaluate_actions(mask, _FIRST, policy, buffers, logs)
@@ -207,7 +207,7 @@ def _evaluate_row(
 def _run_policy(
     observations: np.ndarray, masks: np.ndarray, parts: _Parts, logs: np.ndarray, values: np.ndarray
 ) -> None:
-    """Evaluate a batch of observations with a policy."""
+    """Evaluate a batch of observations: write log-probabilities, shape ``[n, 400]``, and values, shape ``[n]``."""
     policy = _policy_of_parts(parts)
     buffers = _new_policy_buffers(policy, _ROWS)
     for first in range(0, values.size, ROWS):
@@ -230,7 +230,7 @@ def _build_move(
     stages: np.ndarray,
     logs: np.ndarray,
 ) -> bool:
-    """Continue a move until it is complete or its next action must be drawn at random.
+    """Choose the actions of a move in turn until it is complete or an action must be drawn at random.
 
     Args:
         row: The row behind the stages so far, changed in place.
@@ -285,7 +285,7 @@ def _value_game(
 
 @kernel
 def _run_critic(observations: np.ndarray, concealed: np.ndarray, parts: _Parts, values: np.ndarray) -> None:
-    """Evaluate a batch of games, with all hands visible, with a critic."""
+    """Write the critic's value of each game in a batch, with all hands visible."""
     critic = _critic_of_parts(parts)
     buffers = new_buffers(_SINGLE, critic.inputs.most, critic.value.weights.shape[1], _NONE, _NONE)
     for index in range(values.size):

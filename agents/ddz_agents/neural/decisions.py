@@ -1,4 +1,4 @@
-"""A decision stored as a few hundred bytes, from which the network inputs are computed.
+"""Decisions stored as a few hundred bytes each, from which the network inputs are computed.
 
 For each decision: the observation, what it conceals and what is read out of both, as bytes
 (:data:`~ddz_agents.neural.feature_table.DECISION_BYTES`), and the hand values of four hands; for each of its legal
@@ -52,7 +52,7 @@ SEATS = 3
 
 
 class Decisions(NamedTuple):
-    """The encoded observations and hand values of a batch of decisions, in the order of their games.
+    """A batch of decisions as bytes: encoded observations, and the rule agent's estimates for four hands each.
 
     Attributes:
         seen: What the networks read, by :data:`~ddz_agents.neural.feature_table.DECISION_BYTES`, shape ``[n, 584]``,
@@ -65,7 +65,7 @@ class Decisions(NamedTuple):
 
 
 class HandValueCache(NamedTuple):
-    """A cache of hand values, each of which is valid until its hand or the cards against it change.
+    """A cache of the rule agent's estimates for hands, valid until a hand or the cards that can beat it change.
 
     Attributes:
         keys: Of each seat of each game, the hand, the cards that could beat it and the largest hand among those who
@@ -85,12 +85,12 @@ def new_decisions(count: int) -> Decisions:
 
 
 def new_legal_actions(count: int) -> tuple[npt.NDArray[np.int16], npt.NDArray[np.int16]]:
-    """Allocate zeroed arrays for ``count`` legal actions and for the values of the hands that they leave."""
+    """Allocate zeroed arrays for ``count`` legal actions and for estimates of the hands that they leave."""
     return np.zeros(count, np.int16), np.zeros((count, HAND_VALUES), np.int16)
 
 
 def new_hand_value_cache(games: int) -> HandValueCache:
-    """Allocate an empty cache of hand values."""
+    """Allocate an empty cache of the rule agent's estimates for the hands of ``games`` games."""
     return HandValueCache(np.zeros((games, SEATS, 3), np.uint64), np.zeros((games, SEATS, HAND_VALUES), np.int16))
 
 
@@ -99,7 +99,7 @@ def new_hand_value_cache(games: int) -> HandValueCache:
 
 @inline_kernel
 def encode_observation(observation: np.ndarray, seen: np.ndarray) -> None:
-    """Write the bytes of a decision that follow from its observation, shape ``[OBSERVATION_SIZE]``, int8."""
+    """Encode an observation, shape ``[OBSERVATION_SIZE]``, int8, into the bytes of a decision."""
     for index in range(observation.size):
         seen[index] = observation[index]
     for rank in range(NUM_RANKS):
@@ -110,7 +110,7 @@ def encode_observation(observation: np.ndarray, seen: np.ndarray) -> None:
 
 @inline_kernel
 def encode_hidden_hands(concealed: np.ndarray, seen: np.ndarray) -> None:
-    """Write the bytes for the cards that an observation conceals, shape ``[CONCEALED.size]``, int8."""
+    """Copy the hidden cards, shape ``[CONCEALED.size]``, int8, into the bytes of a decision."""
     for index in range(concealed.size):
         seen[_CONCEALED + index] = concealed[index]
 
@@ -123,7 +123,7 @@ def remaining_hand(seen: np.ndarray) -> np.uint64:
 
 @pure_kernel
 def value_own_hand(seen: np.ndarray, workspace: RuleWorkspace, hand_values: np.ndarray) -> None:
-    """Write the hand values of the acting seat's hand, estimated against the unseen cards."""
+    """Write the rule agent's estimates for the acting seat's hand, measured against all unseen cards."""
     most = max(seen[_LEFT_NEXT], seen[_LEFT_PREVIOUS])
     price_against_pool(hand_word(seen, UNSEEN), np.uint64(most), FEATURE_RULES, workspace)
     sure, price = value_hand(remaining_hand(seen), workspace)
@@ -139,7 +139,7 @@ def _value_known_hand(
     memory: HandValueCache,
     workspace: RuleWorkspace,
 ) -> None:
-    """Ensure that a cache slot holds the values of a hand against two other known hands."""
+    """Update a cache slot, unless it is still valid, with the estimates for a hand against two known hands."""
     key, values = memory.keys[slot], memory.values[slot]
     unseen, most = add_hand(other, third), max(popcount(other), popcount(third))
     if key[0] != hand or key[1] != unseen or key[2] != most:
@@ -153,7 +153,7 @@ def _value_known_hand(
 def value_all_hands(
     seen: np.ndarray, game: int, seat: int, memory: HandValueCache, workspace: RuleWorkspace, hand_values: np.ndarray
 ) -> None:
-    """Write the hand values of all three hands, which only a critic reads.
+    """Write the rule agent's estimates for all three hands, which only critics read.
 
     Args:
         seen: The bytes of the decision.
@@ -175,7 +175,7 @@ def value_all_hands(
 
 
 def _spent_words() -> npt.NDArray[np.uint64]:
-    """Build a table of the cards that each action takes: their ranks as bits, and the number per rank."""
+    """Build a table of the cards that each action takes from a hand: rank bits, and the number per rank."""
     words = np.zeros((*SPENT.shape[:2], 2), np.uint64)
     for size, action in np.ndindex(*SPENT.shape[:2]):
         cards = SPENT[size, action]
@@ -191,7 +191,7 @@ _EACH_PLANE = np.uint64(0x0001000100010001)
 
 @inline_kernel
 def hand_after(left: np.uint64, action: int, seen: np.ndarray) -> np.uint64:
-    """Return the hand that an action leaves, which loses the main group's body or the kicker's cards."""
+    """Return the hand left after an action, which takes the cards of a main group or one kicker."""
     spent = _SPENT[1 if seen[KICKER_SIZE] == 2 else 0, action]
     taken = spent[0] * _EACH_PLANE
     half = (U16 * spent[1]) >> U1  # in two shifts: four copies are a whole word
@@ -200,7 +200,7 @@ def hand_after(left: np.uint64, action: int, seen: np.ndarray) -> np.uint64:
 
 @inline_kernel
 def write_rest_counts(seen: np.ndarray, action: int, rest: np.ndarray) -> None:
-    """Write the card counts of the hand that an action leaves, shape ``[15]``, int8."""
+    """Write the rank counts, shape ``[15]``, int8, of the hand that an action leaves."""
     pair_kickers = 1 if seen[KICKER_SIZE] == 2 else 0
     for rank in range(NUM_RANKS):
         rest[rank] = seen[_LEFT + rank] - SPENT[pair_kickers, action, rank]
@@ -213,7 +213,7 @@ def write_rest_counts(seen: np.ndarray, action: int, rest: np.ndarray) -> None:
 def _describe_actions(
     bits: np.ndarray, seen: np.ndarray, workspace: RuleWorkspace, actions: np.ndarray, values: np.ndarray, pair: int
 ) -> None:
-    """Write a decision's legal actions from index ``pair`` on, once the costs of moves have been set."""
+    """Write a decision's legal actions, and estimates for the hands that they leave, from index ``pair`` on."""
     left = remaining_hand(seen)
     for word in range(bits.shape[0]):
         legal = bits[word]
@@ -251,7 +251,7 @@ def describe_decisions(
     legal_actions: np.ndarray,
     legal_values: np.ndarray,
 ) -> None:
-    """Encode the decisions of a range of games in a batch.
+    """Encode the decisions and the legal actions of a range of games in a batch.
 
     Args:
         first: The first game.
@@ -280,7 +280,7 @@ def describe_decisions(
 
 
 def describe_observations(observations: Bytes, history: int = HISTORY) -> Floats:
-    """Compute the network inputs that policies read from observations.
+    """Compute the inputs of a policy network from observations, shape ``[n, observation_columns(history)]``.
 
     Args:
         observations: Shape ``[n, OBSERVATION_SIZE]``, int8.
@@ -296,7 +296,7 @@ def describe_observations(observations: Bytes, history: int = HISTORY) -> Floats
 
 
 def describe_games(observations: Bytes, concealed: Bytes, against_rules: npt.NDArray[np.bool_] | None = None) -> Floats:
-    """Compute the network inputs that only critics read, from games with all hands known.
+    """Compute the inputs of a critic network from observations and hidden hands, shape ``[n, GAME_COLUMNS]``.
 
     Args:
         observations: Of the seats to act, shape ``[n, OBSERVATION_SIZE]``, int8.
@@ -314,7 +314,7 @@ def describe_games(observations: Bytes, concealed: Bytes, against_rules: npt.NDA
 
 
 class Afterstates(NamedTuple):
-    """The hand that each legal action of a batch leaves, as network inputs.
+    """The hands that the legal actions of a batch leave, as network inputs.
 
     Attributes:
         rows: The observation of each pair of observation and action, shape ``[pairs]``, int64, ascending.
@@ -342,7 +342,7 @@ def describe_afterstates(observations: Bytes, masks: Bytes) -> Afterstates:
 
 @functools.cache
 def policy_fields(history: int) -> Fields:
-    """Return the fields of a policy's inputs, each a run of inputs that come from one byte."""
+    """Return a policy's inputs grouped into fields, each computed from one byte of a decision."""
     return group_into_fields(policy_inputs(history))
 
 

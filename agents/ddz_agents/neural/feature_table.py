@@ -1,4 +1,4 @@
-"""The feature tables of the networks: for each network, its inputs, which lie between 0 and 1.
+"""Tables that list the inputs of each network in order, with a recipe for computing each input.
 
 A table lists its inputs in order, and for each column what it is made of: a byte of the decision
 (:mod:`ddz_agents.neural.decisions`) with a threshold or a scale, a chain, or a number about how a hand can be played
@@ -58,7 +58,7 @@ FEATURE_RULES = Rules().words()
 
 
 def _lay_out_fields(*fields: tuple[str, int]) -> tuple[dict[str, int], int]:
-    """Return the first byte of each field, in order, and the total size in bytes, padded to whole words."""
+    """Return the byte offset of each named field and the total size in bytes, rounded up to a multiple of 8."""
     *starts, size = accumulate((count for _, count in fields), initial=0)
     return dict(zip((name for name, _ in fields), starts, strict=True)), -(-size // 8) * 8
 
@@ -119,7 +119,7 @@ class FeatureGroup(NamedTuple):
 
 
 def _scaled_bytes(first: int, stop: int) -> tuple[FeatureColumn, ...]:
-    """Create the inputs that are bytes scaled to numbers between 0 and 1."""
+    """Create one network input per byte of a range, scaled to a number between 0 and 1."""
     return tuple(FeatureColumn(SCALED, source, float(_SCALES[source])) for source in range(first, stop))
 
 
@@ -128,7 +128,7 @@ def _thresholds(source: int, most: int) -> tuple[FeatureColumn, ...]:
 
 
 def _planes(first: int) -> tuple[FeatureColumn, ...]:
-    """Create the threshold inputs of fifteen card counts that begin at a given byte."""
+    """Create an input per rank and threshold from fifteen card counts: whether at least 1, 2 ... cards are held."""
     return tuple(column for rank in range(NUM_RANKS) for column in _thresholds(first + rank, features.MOST_COPIES))
 
 
@@ -157,12 +157,12 @@ class FeatureTable:
         self.at: Any = at(*starts)
 
     def slice_of(self, name: str) -> slice:
-        """Return the slice of the inputs that belong to a named group."""
+        """Return the slice of input positions that a named group takes."""
         first = getattr(self.at, name)
         return slice(first, first + next(len(entry.columns) for entry in self.inputs if entry.name == name))
 
     def rows(self) -> Iterator[tuple[str, str, str]]:
-        """Yield the lines of the table in the documentation, each with a name, its inputs and their meaning."""
+        """Yield the name, the number of inputs and the meaning of each group, as text for the documentation."""
         for name, meaning, columns in self.inputs:
             yield f"`{name}`", str(len(columns)), meaning
 
@@ -260,7 +260,7 @@ REST_COLUMNS, GAME_COLUMNS = REST_INPUTS.size, CRITIC_INPUTS.size
 
 
 def observation_columns(history: int) -> int:
-    """Return the number of network inputs that an observation gives.
+    """Return how many network inputs are computed from an observation with ``history`` past moves.
 
     Args:
         history: Completed moves that are shown, 0 to 15.

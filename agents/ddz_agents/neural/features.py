@@ -1,4 +1,4 @@
-"""Features of cards and passes that the networks read, each computed by one function in this module.
+"""Functions that compute the networks' features from the cards and the passes of a game.
 
 **Thresholds**: at least one of a rank, at least two ...: the moves of Dou Dizhu are made of thresholds, not of counts.
 
@@ -46,14 +46,14 @@ CHAIN_SEGMENTS = np.array(sorted({chain.segment for chain in CHAINS}), np.int64)
 
 @part_kernel
 def chain_starts(hand: np.uint64, segment: int) -> np.uint64:
-    """Return the lowest ranks, as bits, of the chains that a hand holds in one category of main groups."""
+    """Return, as bits, the ranks at which chains of one category and length begin in a hand."""
     plane = (hand >> (U16 * (SEGMENT_COPIES[segment] - U1))) & PLANE
     return run_starts(plane, SEGMENT_LENGTH[segment]) & ((U1 << SEGMENT_SIZE[segment]) - U1)
 
 
 @inline_kernel
 def hand_word(counts: np.ndarray, first: int) -> np.uint64:
-    """Pack fifteen card counts into a hand of the engine: one word with sixteen bits for each threshold."""
+    """Pack fifteen card counts into a uint64 whose bit ``16 * k + rank`` is set if more than ``k`` are held."""
     hand = U0
     for rank in range(NUM_RANKS):
         for step in range(MOST_COPIES):
@@ -82,7 +82,7 @@ PROSPECT_NUMBERS = (*_SIZES, *WEIGHTS.tolist())
 
 @pure_kernel
 def price_against_pool(pool: np.uint64, most: np.uint64, rules: np.ndarray, workspace: RuleWorkspace) -> None:
-    """Set the costs of all moves against the unseen cards, unless they are set for those cards already.
+    """Write the rule agent's estimated cost of every move against the unseen cards, unless already in memory.
 
     Args:
         pool: The cards that could beat them, as a hand.
@@ -95,7 +95,7 @@ def price_against_pool(pool: np.uint64, most: np.uint64, rules: np.ndarray, work
 
 @pure_kernel
 def value_hand(hand: np.uint64, workspace: RuleWorkspace) -> tuple[int, int]:
-    """Compute the two numbers that a hand's prospects depend on, using a cache for recurring hands.
+    """Return a hand's numbers of moves, as ``100 * beatable + others``, and its estimated cost to the rule agent.
 
     Args:
         hand: The hand.
@@ -111,7 +111,7 @@ def value_hand(hand: np.uint64, workspace: RuleWorkspace) -> tuple[int, int]:
 
 @part_kernel
 def read_hand_values(sure: int, price: int) -> tuple[int, int, float, int]:
-    """Convert the result of :func:`value_hand` to the numbers that the network inputs show.
+    """Convert a :func:`value_hand` result to two move counts, a cost from 0 to 1, and a number of cost steps.
 
     Returns:
         How many thresholds its moves that can be beaten reach, how many all its moves do, the price between 0 and 1,
@@ -138,7 +138,7 @@ SIGN_BYTES = 2 * 2
 
 @part_kernel
 def write_pass_signs(values: np.ndarray, out: np.ndarray, first: int) -> None:
-    """Write the lowest solo and the lowest pair that each other seat let pass, as an observation shows them.
+    """Write the lowest solo and pair that each other seat passed on, read from an observation's history.
 
     Args:
         values: The observation, shape ``[OBSERVATION_SIZE]``, int8.

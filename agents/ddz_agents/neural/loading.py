@@ -1,4 +1,4 @@
-"""Loading of learned policies from files, whose suffix decides which runtime evaluates them.
+"""Loading of learned policies from files; the suffix selects the runtime that evaluates them.
 
 Each reader imports what it needs when it is called.  Our own weights need this package alone; an ONNX policy needs
 ONNX Runtime, and a model of Stable-Baselines3 needs it and PyTorch.
@@ -20,7 +20,7 @@ from ddz_env.support.threads import check_threads
 
 
 def load_policy(path: str | Path | None = None, *, threads: int | None = 1, trust_file: bool = False) -> PolicyModel:
-    """Load a policy, either a shipped one or one from a weights, ONNX or Stable-Baselines3 file.
+    """Load a shipped policy, or one from a weights file, an ONNX file or a Stable-Baselines3 zip file.
 
     Args:
         path: ``.onnx`` is read by ONNX Runtime, ``.zip`` by Stable-Baselines3 (:mod:`ddz_agents.neural.sb3_policy`);
@@ -57,7 +57,7 @@ def load_policy(path: str | Path | None = None, *, threads: int | None = 1, trus
 
 
 def _check_overflow(policy: PolicyModel, path: Path) -> PolicyModel:
-    """Return the policy after checking that its sums cannot overflow."""
+    """Return the policy after checking that its outputs for one example position are finite."""
     first = State.new(0)
     logs, values = policy.evaluate(observe(first)[None], action_mask(first)[None])
     if np.isnan(logs).any() or not np.isfinite(values).all():

@@ -1,4 +1,4 @@
-"""The interface of a learned policy that agents and searches need, independent of how it is computed."""
+"""The interface through which agents and searches evaluate a learned policy, whatever runtime computes it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ LeafValue = Literal["critic", "value", "playout"]
 
 @runtime_checkable
 class PolicyModel(Protocol):
-    """A policy with a value estimate that is evaluated on batches of arrays.
+    """The interface of a policy that returns action probabilities and values for a batch of observations.
 
     Attributes:
         leaf: What a search with it takes a leaf to be worth.  ``critic``: what its critic says of the game, every hand
@@ -29,7 +29,7 @@ class PolicyModel(Protocol):
     leaf: LeafValue
 
     def evaluate(self, observations: Bytes, masks: Bytes) -> tuple[Floats, Floats]:
-        """Evaluate the decisions of ``n`` seats that are to act, at any stage of a move.
+        """Return the action log-probabilities and the values for a batch of ``n`` observations.
 
         Args:
             observations: Shape ``[n, OBSERVATION_SIZE]``, int8, by the table ``OBSERVATION``.
@@ -47,12 +47,12 @@ class GameCritic(Protocol):
     """A model with a critic, which values a game with all three hands known."""
 
     def value_of_games(self, observations: Bytes, masks: Bytes, concealed: Bytes) -> Floats:
-        """Return the values of games for the seats to act, from -1 to 1, with all three hands known."""
+        """Return the critic's values of games with all three hands known, from -1 to 1, for the seats to act."""
         ...
 
 
 def choose_leaf_value(objective: str, values_trained: bool, has_critic: bool = False) -> LeafValue:
-    """Choose which value a search puts on its leaves, depending on how the policy was trained.
+    """Choose how a search values leaves (critic, policy value or playout) from how the policy was trained.
 
     Args:
         objective: What it was trained for: ``win``, or ``stake``, of which values are not chances.
@@ -67,7 +67,7 @@ def choose_leaf_value(objective: str, values_trained: bool, has_critic: bool = F
 
 
 def check_batch(observations: Bytes, masks: Bytes) -> None:
-    """Check the observations and masks that are passed to :meth:`PolicyModel.evaluate`.
+    """Check the shapes and types of observations and masks, and that every mask allows an action.
 
     Raises:
         InvalidPolicyInputError: If a shape or type is wrong or a row has no legal action.
@@ -80,7 +80,7 @@ def check_batch(observations: Bytes, masks: Bytes) -> None:
 
 
 def check_bytes(name: str, array: Bytes, count: int, size: int) -> None:
-    """Check the shape and type of an array of byte vectors.
+    """Check that an array is int8 and has the shape ``[count, size]``.
 
     Raises:
         InvalidPolicyInputError: If it is not int8 of shape ``[count, size]``.

@@ -80,7 +80,7 @@ def new_trunk(layers: Layers) -> nn.Sequential:
 
 
 def new_linear(layers: Layers, name: str, gain: float | None = None) -> nn.Linear:
-    """Create a linear layer, whose initial outputs are near zero if the given gain is small.
+    """Create a linear layer, initialized orthogonally and with zero biases if a gain is given.
 
     An untrained policy is then nearly uniform, and an untrained value nearly 0.
     """
@@ -110,7 +110,7 @@ class PolicyNetwork(nn.Module):
         self.scale = float(architecture.rest_features) ** -0.5
 
     def forward(self, columns: Tensor, rows: Tensor, actions: Tensor, rests: Tensor) -> tuple[Tensor, Tensor]:
-        """Compute action logits and values of observations, encoded as by :func:`encode_policy_input`.
+        """Compute action logits and values from observations encoded by :func:`encode_policy_input`.
 
         Args:
             columns: Of the observations, shape ``[n, observation_columns(history)]``, float32.
@@ -126,12 +126,12 @@ class PolicyNetwork(nn.Module):
         return logits, self.value(state).squeeze(1)
 
     def _rest_logits(self, state: Tensor, rows: Tensor, rests: Tensor) -> Tensor:
-        """Compute what the hand left by each action adds to that action's logit, shape ``[pairs]``."""
+        """Compute the part of each legal action's logit that depends on the hand it leaves, shape ``[pairs]``."""
         scores: Tensor = (self.rest(rests) * self.weigh(state)[rows]).sum(1) * self.scale
         return scores
 
     def evaluate(self, observations: Bytes, masks: Bytes) -> tuple[Tensor, Tensor]:
-        """Encode a batch of observations and evaluate it with the policy network.
+        """Return the log-probabilities and the values that the network computes for a batch of observations.
 
         Args:
             observations: Shape ``[n, OBSERVATION_SIZE]``, int8.
@@ -159,7 +159,7 @@ class Critic(nn.Module):
         self.trunk, self.value = new_trunk(layers), new_linear(layers, "value", _SMALL_GAIN)
 
     def forward(self, columns: Tensor) -> Tensor:
-        """Compute the critic's values of a batch of games.
+        """Return the critic's values of games for the seats to act, shape ``[n]``, given the network inputs.
 
         Args:
             columns: Of the games (:func:`ddz_agents.neural.decisions.describe_games`), shape ``[n, GAME_COLUMNS]``,
@@ -173,7 +173,7 @@ class Critic(nn.Module):
 
 
 def masked_log_probabilities(logits: Tensor, masks: Tensor) -> Tensor:
-    """Compute the logarithm of the softmax over the legal actions, in an array of all actions.
+    """Return the log-softmax over the legal actions, with minus infinity at all others.
 
     Args:
         logits: Shape ``[n, actions]``, float.
@@ -191,7 +191,7 @@ def masked_log_probabilities(logits: Tensor, masks: Tensor) -> Tensor:
 
 
 def legal_log_probabilities(logits: Tensor, rows: Tensor, count: int) -> Tensor:
-    """Compute the logarithm of the softmax over the legal actions, for the legal actions only.
+    """Return the log-softmax over each row's legal actions, given the logits of only those actions.
 
     Args:
         logits: Of the pairs of a row and a legal action, shape ``[pairs]``, float.
@@ -213,7 +213,7 @@ _Module = TypeVar("_Module", bound=nn.Module)
 def load_module(
     module: _Module, arrays: Mapping[str, npt.NDArray[Any]], prefix: str = "", where: str = "the weights"
 ) -> _Module:
-    """Load named weight arrays into a PyTorch module.
+    """Load named weight arrays into a PyTorch module, checking their names, shapes and types.
 
     Args:
         module: The module.

@@ -104,7 +104,7 @@ def save_policy(
 
 
 def to_graph(network: nn.Module, has_values: bool = False) -> Any:
-    """Export a PyTorch network that takes bytes as an ONNX graph (an ``onnx.ModelProto``).
+    """Convert a PyTorch network with int8 inputs to an ONNX graph (an ``onnx.ModelProto``).
 
     Args:
         network: Called with observations and masks, int8; it answers with logits, or with logits and values.
@@ -137,7 +137,7 @@ def to_graph(network: nn.Module, has_values: bool = False) -> Any:
 
 
 def _remove_origins(model: Any) -> Any:
-    """Remove the exporter's notes about the source code, such as the names of folders on this machine."""
+    """Remove the metadata about the source code, such as local folder names, from an exported ONNX model."""
     graph = model.graph
     for part in (graph, *graph.node, *graph.initializer, *graph.value_info, *graph.input, *graph.output):
         part.ClearField("metadata_props")
@@ -146,7 +146,7 @@ def _remove_origins(model: Any) -> Any:
 
 @contextmanager
 def _silence_exporter() -> Iterator[None]:
-    """Silence the exporter's messages about unused operators and about its own future."""
+    """Silence the log messages and warnings of PyTorch's ONNX exporter within a ``with`` block."""
     loggers = [logging.getLogger(name) for name in ("torch.onnx", "onnxscript", "onnx_ir")]
     before = [logger.level for logger in loggers]
     for logger in loggers:
@@ -161,7 +161,7 @@ def _silence_exporter() -> Iterator[None]:
 
 
 def with_metadata(model: Any, rules: str, objective: str, notes: Mapping[str, Any], values_trained: bool) -> bytes:
-    """Return an ONNX file that includes the metadata by which this package recognizes a policy.
+    """Return the bytes of an ONNX file with the metadata by which this package recognizes a policy.
 
     Args:
         model: An ``onnx.ModelProto``, changed in place; what else its metadata say is kept.
@@ -197,7 +197,7 @@ def stamp_onnx(
     objective: str = "win",
     notes: Mapping[str, Any] | None = None,
 ) -> None:
-    """Add metadata to a user's ONNX file, which makes it playable as ``policy:path=FILE``.
+    """Make a user's ONNX file playable as ``policy:path=FILE`` by adding metadata to a copy.
 
     The file has the inputs ``observation`` ``[n, 512]`` and ``action_mask`` ``[n, 400]``, both int8, and the output
     ``logits`` ``[n, 400]``, float32, for any number ``n`` of rows; it may have ``values`` ``[n]``, float32, too.
@@ -241,7 +241,7 @@ def stamp_onnx(
 
 
 def _import_onnx(*packages: str) -> list[Any]:
-    """Import the packages that write ONNX files."""
+    """Import packages for writing ONNX, or raise an error that says how to install them."""
     try:
         return [importlib.import_module(package) for package in packages]
     except ImportError as error:

@@ -38,7 +38,7 @@ _COLUMNS = "ddz-policy-onnx"
 
 
 def compute_digest(data: bytes, digest: str) -> str:
-    """Compute the digest of a file, leaving out the digest that the file itself contains.
+    """Return the SHA-256 digest of a file after replacing the digest stored in it by a placeholder.
 
     Args:
         data: The file.
@@ -113,7 +113,7 @@ class OnnxPolicy:
         return log_probabilities, values.clip(-1, 1)
 
     def _run(self, *inputs: npt.NDArray[Any]) -> Sequence[Floats]:
-        """Run the ONNX graph on a batch and return its outputs."""
+        """Return the ONNX graph's outputs for a batch of inputs, or raise an error that names the file."""
         named = dict(zip(INPUTS, inputs, strict=True))
         try:
             outputs: Sequence[Floats] = self._session.run(self._outputs, named)
@@ -123,13 +123,13 @@ class OnnxPolicy:
 
 
 def example_inputs() -> tuple[Bytes, Bytes]:
-    """Return two example observations with action masks, on which an ONNX graph is tested."""
+    """Return a batch of two observations with action masks, for testing an ONNX graph."""
     state = State.new(0)
     return np.stack([observe(state)] * 2), np.stack([action_mask(state)] * 2)
 
 
 def _read_metadata(path: str | Path, session: Any) -> dict[str, str]:
-    """Read the metadata of an ONNX file."""
+    """Return an ONNX file's metadata entries as a dictionary, or raise an error if they are not valid text."""
     try:
         metadata: dict[str, str] = session.get_modelmeta().custom_metadata_map
     except UnicodeDecodeError as error:
@@ -138,7 +138,7 @@ def _read_metadata(path: str | Path, session: Any) -> dict[str, str]:
 
 
 def _log_softmax(logits: Floats, masks: Bytes) -> Floats:
-    """Compute log-probabilities, with minus infinity where an action is illegal."""
+    """Return the log-softmax of logits over the legal actions, with minus infinity at all others."""
     legal = np.where(masks != 0, logits, np.float32(-np.inf))
     legal -= legal.max(axis=1, keepdims=True)
     result: Floats = legal - np.log(np.exp(legal).sum(axis=1, keepdims=True))
@@ -146,7 +146,7 @@ def _log_softmax(logits: Floats, masks: Bytes) -> Floats:
 
 
 def open_session(path: str | Path, data: bytes, threads: int) -> Any:
-    """Open an ONNX Runtime session for the content of a file.
+    """Open an ONNX Runtime session on the bytes of a file, with a given number of threads.
 
     Raises:
         MissingOnnxError: If ONNX Runtime is not installed.
@@ -169,7 +169,7 @@ def open_session(path: str | Path, data: bytes, threads: int) -> Any:
 
 
 def check_nodes(path: str | Path, session: Any) -> list[str]:
-    """Check the names, types and sizes of an ONNX file's inputs and outputs.
+    """Check the names, types and sizes of an ONNX file's inputs and outputs, and return the output names.
 
     Returns:
         The names of its outputs.
@@ -189,7 +189,7 @@ def check_nodes(path: str | Path, session: Any) -> list[str]:
 
 
 def _refuse_unstamped(path: str | Path, session: Any) -> NoReturn:
-    """Raise an error for a file without our metadata, saying how to add it or what else is wrong.
+    """Raise an error for an ONNX file without this package's metadata, with a hint at how to add it.
 
     Raises:
         TensorFileMismatchError: Always.

@@ -1,4 +1,4 @@
-"""A policy trained with sb3-contrib's MaskablePPO, as a PyTorch module.
+"""Loading of policies trained with sb3-contrib's MaskablePPO, as PyTorch modules.
 
 Stable-Baselines3 saves its models as zip files with pickled objects in them, and unpickling runs any code that a file
 brings along.  Such a file is therefore read only where the user says that it is trusted.
@@ -45,7 +45,7 @@ class Sb3Module(torch.nn.Module):
         self.policy, (self.dtype, self._keys) = policy, _observation_format(policy, where)
 
     def forward(self, observations: Tensor, masks: Tensor) -> tuple[Tensor, Tensor]:
-        """Compute logits, shape ``[n, 400]``, and values in the unit of the rewards, shape ``[n, 1]``."""
+        """Compute logits, shape ``[n, 400]``, and values on the scale of the training rewards, shape ``[n, 1]``."""
         beside = self._keys and dict(zip(self._keys, (observations, masks.to(observations.dtype)), strict=True))
         features: Any = self.policy.extract_features(beside or observations)
         for_actor, for_critic = (features, features) if self.policy.share_features_extractor else features

@@ -1,4 +1,4 @@
-"""Sparse network inputs: the few precomputed running sums of weights that replace all inputs of one decision.
+"""Fast first layers, which add up a few precomputed running sums of weights instead of one row per input.
 
 Most columns are thresholds.  A count of three switches on "at least 1", "at least 2" and "at least 3", and a linear
 layer adds their three rows of weights.  The sum of these is one row of the *running sum* of the weights, so one row is
@@ -36,7 +36,7 @@ _PROSPECT_ENTRIES = 4
 
 
 class Fields(NamedTuple):
-    """A network's inputs grouped by the byte that they come from, in the form that kernels read.
+    """A network's inputs grouped by the byte that they are computed from, as arrays for compiled code.
 
     Attributes:
         fields: Kind, source, first column and number of columns of each, shape ``[fields, 4]``, int64.
@@ -52,7 +52,7 @@ class Fields(NamedTuple):
 
 
 def group_into_fields(table: FeatureTable) -> Fields:
-    """Group a network's inputs by the byte that they come from."""
+    """Group a network's inputs by the byte that they are computed from, as arrays for compiled code."""
     fields, scales, before, first, most = [], [], np.full(table.size, -1, np.int64), 0, 0
 
     def link(start: int, size: int, step: int = 1) -> None:
@@ -83,7 +83,7 @@ def group_into_fields(table: FeatureTable) -> Fields:
 
 
 def _field_key(column: kinds.FeatureColumn) -> tuple[int, int]:
-    """Return the key that all network inputs of one field share."""
+    """Return an input's kind and source byte, which are the same for all inputs of a field."""
     return column.kind, column.source if column.kind != kinds.CHAIN else 0
 
 
@@ -114,7 +114,7 @@ def _write_prospect_rows(values: np.ndarray, column: int, places: np.ndarray, fa
 def write_active_rows(
     seen: np.ndarray, hand_values: np.ndarray, table: Fields, places: np.ndarray, factors: np.ndarray
 ) -> int:
-    """Write which running sums of weights one decision adds up, and the factor of each.
+    """Write the indices of the running sums that a first layer adds up for one decision, and their factors.
 
     Args:
         seen: The bytes, int8.
@@ -165,7 +165,7 @@ def add_active_rows(places: np.ndarray, factors: np.ndarray, count: int, sums: n
 
 @pure_kernel
 def densify(places: np.ndarray, factors: np.ndarray, count: int, before: np.ndarray, columns: np.ndarray) -> None:
-    """Expand a sparse list of active input rows into dense network inputs, float32."""
+    """Expand a sparse list of running sums into the dense network inputs that it stands for, float32."""
     columns[:] = np.float32(0.0)
     for k in range(count):
         column = np.int64(places[k])
@@ -176,7 +176,7 @@ def densify(places: np.ndarray, factors: np.ndarray, count: int, before: np.ndar
 
 
 def compute_running_sums(weights: Floats, table: Fields) -> Floats:
-    """Compute the running sums of a layer's weights.
+    """Return the running sums of a first layer's weights over the inputs of each field, float32.
 
     Args:
         weights: Shape ``[inputs, outputs]``, float32.
@@ -189,7 +189,7 @@ def compute_running_sums(weights: Floats, table: Fields) -> Floats:
 
 @kernel
 def _accumulate(weights: np.ndarray, before: np.ndarray, out: np.ndarray) -> None:
-    """Compute running sums of weights within each field: rising inputs forwards, falling ones backwards."""
+    """Write, for each input, the sum of its weights and those of the inputs before it in its field."""
     columns, units = weights.shape
     for column in range(columns):
         for unit in range(units):

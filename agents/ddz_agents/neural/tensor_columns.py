@@ -23,7 +23,7 @@ from ddz_agents.rules.prices import LOSER
 
 
 class TensorColumns:
-    """A converter that computes a network's inputs from bytes by tensor operations on a device.
+    """A converter that computes network inputs from decision bytes by tensor operations on one device.
 
     Args:
         table: The table.
@@ -45,7 +45,7 @@ class TensorColumns:
         self._parts = _prospect_numbers(device)
 
     def compute(self, seen: Tensor, hand_values: Tensor) -> Tensor:
-        """Compute the network inputs of a batch of decisions.
+        """Return the network inputs of a batch of decisions, shape ``[n, columns]``, float32.
 
         Args:
             seen: Their bytes, shape ``[n, bytes]``, int8.
@@ -80,20 +80,20 @@ class TensorColumns:
 
 
 def _run_key(column: FeatureColumn) -> tuple[int, int]:
-    """Return the key under which adjacent inputs are computed together."""
+    """Return the key by which adjacent inputs are grouped into one tensor operation."""
     kind, source, _ = column
     return kind, source if kind not in (SCALED, AT_LEAST, CHAIN) else -1
 
 
 def _sources_and_scales(kind: int, columns: list[FeatureColumn], device: torch.device) -> tuple[Tensor, Tensor]:
-    """Return the source bytes of a run of inputs, with their scales or thresholds."""
+    """Return the source bytes of adjacent inputs of one kind, and their scales or thresholds, as tensors."""
     dtype = torch.int8 if kind == AT_LEAST else torch.float32
     numbers = torch.tensor([column.number for column in columns]).to(device, dtype)
     return torch.tensor([column.source for column in columns], device=device), numbers
 
 
 def _prospect_numbers(device: torch.device) -> tuple[Tensor, Tensor]:
-    """Return the hand value that each prospect threshold tests, and the bound that the value must exceed."""
+    """Return the hand value that each prospect input tests, as an index, and the bound to exceed."""
     which = [0] * MOST_LOSERS + [1] * MOST_MOVES + [2] * PRICE_STEPS
     least = [*range(MOST_LOSERS), *range(MOST_MOVES), *(PRICE_STEP * step for step in range(PRICE_STEPS))]
     return torch.tensor(which, device=device), torch.tensor(least, dtype=torch.float32, device=device)

@@ -57,7 +57,7 @@ no entry (:func:`readable_layouts`).
 
 
 def layout_fingerprint() -> str:
-    """Compute a hash of everything that determines the meaning of a network's inputs and outputs.
+    """Return a hash of the byte layouts that determine what a network's inputs and outputs mean.
 
     Which inputs are made of an observation is not part of it: files name those
     (:func:`ddz_agents.neural.architecture.describe_inputs`).
@@ -76,7 +76,7 @@ def readable_layouts() -> frozenset[str]:
 
 
 def make_heading(kind: str, version: int) -> dict[str, str]:
-    """Build the metadata with which every weights file of this package begins.
+    """Return the metadata common to all weights files: kind, format version and layout fingerprint.
 
     Args:
         kind: What the file is.
@@ -86,7 +86,7 @@ def make_heading(kind: str, version: int) -> dict[str, str]:
 
 
 def parse_plain_values(where: object, text: str | bytes) -> dict[str, Any]:
-    """Parse the plain values that a file stores about itself as JSON.
+    """Parse a file's JSON description of itself into a dictionary, or raise an error that names the file.
 
     Args:
         where: Names the file in messages.
@@ -107,7 +107,7 @@ def parse_plain_values(where: object, text: str | bytes) -> dict[str, Any]:
 
 
 def check_purpose(where: object, rules: object, objective: object, notes: object, values_trained: object) -> None:
-    """Check that a policy's rules, objective, notes and value flag are valid.
+    """Check that a policy file's rules, objective, notes and ``values_trained`` flag are valid.
 
     Args:
         where: Names the file in messages.
@@ -138,7 +138,7 @@ def _is_preset(name: str) -> bool:
 
 
 def check_heading(where: object, metadata: Mapping[str, str], kind: str, version: int) -> None:
-    """Check that a file's metadata name the expected kind and version.
+    """Check that a file's metadata name the expected kind, format version and byte layout.
 
     Args:
         where: Names the file in messages.
@@ -182,7 +182,7 @@ def read_bytes(path: Path) -> bytes:
 
 
 def check_size(where: object, size: int) -> None:
-    """Refuse a file whose unpacked content would not fit into memory.
+    """Raise an error if a file's unpacked size is above ``MOST_BYTES``, which no policy reaches.
 
     Args:
         where: Names the file in the message.
@@ -198,7 +198,7 @@ def check_size(where: object, size: int) -> None:
 
 
 def check_archive(path: Path | str) -> None:
-    """Refuse a zip archive whose unpacked content would not fit into memory.
+    """Raise an error if a zip archive is unreadable or its unpacked content is too large.
 
     Raises:
         TensorFileError: If it is missing, no zip file or too large.
@@ -221,7 +221,7 @@ def _digest(arrays: Mapping[str, npt.NDArray[Any]], about: str) -> str:
 
 
 def replace_file(path: Path, data: bytes) -> None:
-    """Write a file atomically (see :func:`ddz_env.support.atomic_files.replace_file`).
+    """Write bytes to a file atomically, creating missing folders.
 
     Args:
         path: Where to; folders are made.
@@ -331,7 +331,7 @@ def read_tensor_file(path: str | Path, kind: str, version: int) -> tuple[Arrays,
 def extract_network_arrays(
     arrays: Mapping[str, npt.NDArray[Any]], prefix: str, shapes: Mapping[str, tuple[int, ...]], where: str
 ) -> Arrays:
-    """Extract a network's arrays as float32, keyed by their names without the prefix.
+    """Return a network's arrays as float32, checked for their shapes and named without the prefix.
 
     Args:
         arrays: The arrays; those without the prefix are ignored.

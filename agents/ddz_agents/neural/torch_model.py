@@ -119,7 +119,7 @@ class ByteInputModule(torch.nn.Module):
 
 
 def first_weight(module: torch.nn.Module) -> Tensor:
-    """Return a module's weight whose type and device show how and where the module computes.
+    """Return a module's first floating-point weight, from which the type and device for inputs are taken.
 
     Args:
         module: Any module; one without weights computes as PyTorch does by default.

@@ -66,7 +66,7 @@ class Trunk(NamedTuple):
 
 
 class ForwardBuffers(NamedTuple):
-    """The buffers that one forward pass uses.
+    """Preallocated arrays that a forward pass writes to, from decision bytes to hidden states.
 
     Attributes:
         workspaces: Of the searches through hands, with the prices that a row has set: each array with an axis of rows.
@@ -126,7 +126,7 @@ def new_buffers(rows: int, columns: int, width: int, rest_width: int, rest_featu
 
 @inline_kernel
 def workspace_of_row(workspaces: RuleWorkspace, row: int) -> RuleWorkspace:
-    """Return one batch entry's part of the rule agent's memory, for kernels without reference counting."""
+    """Return one batch row's slice of the rule agent's working memory."""
     prices, memory = workspaces.scratch
     return RuleWorkspace(
         HandWorkspace(prices[row], memory[row]), workspaces.splits[row], workspaces.mask[row], workspaces.about[row]
@@ -134,7 +134,7 @@ def workspace_of_row(workspaces: RuleWorkspace, row: int) -> RuleWorkspace:
 
 
 def load_trunk(arrays: Arrays, layers: Layers, table: Fields | None = None) -> Trunk:
-    """Load a trunk for compiled code, with running sums in the first layer if an input table is given."""
+    """Convert a trunk's weights for compiled code, with running sums in the first layer for sparse inputs."""
     width, added, norms = layers.width, layers.residual_names, layers.norm_names
     return Trunk(
         load_dense(arrays, "trunk.0") if table is None else load_summed(arrays, "trunk.0", table),
@@ -147,13 +147,13 @@ def load_trunk(arrays: Arrays, layers: Layers, table: Fields | None = None) -> T
 
 
 def load_dense(arrays: Arrays, name: str, outputs_first: bool = False) -> Dense:
-    """Load a linear layer in the form that compiled code takes."""
+    """Convert a linear layer's weights and bias to contiguous arrays for compiled code."""
     weights = arrays[f"{name}.weight"]
     return Dense(np.ascontiguousarray(weights if outputs_first else weights.T), arrays[f"{name}.bias"])
 
 
 def load_summed(arrays: Arrays, name: str, table: Fields) -> Dense:
-    """Load a linear layer for sparse inputs, replacing its weights by their running sums."""
+    """Convert a linear layer for sparse inputs, replacing the weights by their running sums."""
     return Dense(compute_running_sums(np.ascontiguousarray(arrays[f"{name}.weight"].T), table), arrays[f"{name}.bias"])
 
 
@@ -199,7 +199,7 @@ def _sum_of_products(v: _Eight, w: _Eight) -> np.float32:
 
 @part_kernel
 def _affine_tile(values: np.ndarray, layer: Dense, first: int, stop: int, tile: np.ndarray) -> None:
-    """Write outputs ``first..stop-1`` of ``ROWS`` rows into a tile with room for ``_TILE`` outputs per row.
+    """Write a linear layer's outputs ``first`` to ``stop - 1`` for ``ROWS`` input rows into a tile.
 
     Four rows read a weight once.  LLVM makes vectors of a loop that writes to several rows where it knows how far they
     are apart: hence a tile of constant size.
@@ -228,7 +228,7 @@ def _affine_tile(values: np.ndarray, layer: Dense, first: int, stop: int, tile: 
 
 @part_kernel
 def _affine_rows(values: np.ndarray, layer: Dense, rows: int, buffers: ForwardBuffers, out: np.ndarray) -> None:
-    """Write the outputs of a linear layer for a number of input rows."""
+    """Write a linear layer's outputs for a batch of input rows, reading each weight once for ``ROWS`` rows."""
     inputs, units = layer.weights.shape
     zeros = rows != ROWS or inputs % 8 != 0
     for row in range(rows):
@@ -249,7 +249,7 @@ def _affine_rows(values: np.ndarray, layer: Dense, rows: int, buffers: ForwardBu
 
 @pure_kernel
 def affine(values: np.ndarray, layer: Dense, places: np.ndarray, out: np.ndarray) -> None:
-    """Write ``values @ weights + bias`` of a linear layer."""
+    """Write ``values @ weights + bias`` of a linear layer for one input vector."""
     for unit in range(out.size):
         out[unit] = layer.bias[unit]
     add_product(values, layer.weights, places, out)
@@ -277,7 +277,7 @@ def dot(left: np.ndarray, right: np.ndarray) -> np.float32:
 
 @pure_kernel
 def _normalize(values: np.ndarray, rows: int, gains: np.ndarray, shifts: np.ndarray, out: np.ndarray) -> None:
-    """Apply layer normalization to a number of rows, ``ROWS`` at a time."""
+    """Apply layer normalization to each row of a batch, ``ROWS`` rows at a time."""
     size = values.shape[1]
     a = b = c = d = 0.0
     for unit in range(size):
@@ -321,7 +321,7 @@ def apply_sparse_layer(
 
 @pure_kernel
 def run_blocks(trunk: Trunk, buffers: ForwardBuffers, rows: int) -> None:
-    """Run the residual blocks on a batch of hidden states."""
+    """Apply a trunk's residual blocks and final normalization to the hidden states in the buffers."""
     states, normals, added = buffers.states, buffers.normals, buffers.added
     gains, shifts = trunk.norms
     last = trunk.blocks.bias.shape[0]
@@ -338,7 +338,7 @@ def run_blocks(trunk: Trunk, buffers: ForwardBuffers, rows: int) -> None:
 
 @pure_kernel
 def run_trunk(trunk: Trunk, buffers: ForwardBuffers) -> None:
-    """Compute the hidden state of a network from the inputs in the buffers."""
+    """Compute one hidden state from the dense inputs in the buffers, by the first layer and the blocks."""
     affine(buffers.columns, trunk.first, buffers.places, buffers.states[0])
     rectify(buffers.states[0])
     run_blocks(trunk, buffers, np.int64(1))  # no literal: it would be compiled for 1 alone

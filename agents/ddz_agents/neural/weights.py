@@ -1,4 +1,4 @@
-"""Trained weights with a record of their purpose, in files that need no PyTorch and are never unpickled."""
+"""Reading and writing of trained weights, in files that need neither PyTorch nor pickle."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def module_arrays(module: nn.Module, prefix: str = "") -> Arrays:
 
 
 def save_weights(path: str | Path, weights: Weights, *, half: bool = False) -> None:
-    """Write weights to a file, replacing the file atomically.
+    """Write the weights of a policy and optionally of a critic to a file, replacing it atomically.
 
     Args:
         path: The file.
@@ -118,7 +118,7 @@ def save_weights(path: str | Path, weights: Weights, *, half: bool = False) -> N
 
 
 def _round_to_half(name: str, array: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """Round an array to half precision."""
+    """Return an array as float16, or raise an error if a number is too large for that type."""
     most = np.finfo(np.float16).max
     if np.abs(array).max(initial=0) > most:
         raise TensorFileError(f"{name} holds numbers beyond {most:,.0f}, which half precision does not have")
@@ -126,7 +126,7 @@ def _round_to_half(name: str, array: npt.NDArray[Any]) -> npt.NDArray[Any]:
 
 
 def load_weights(path: str | Path) -> Weights:
-    """Read weights from a file.
+    """Read the weights of a policy and, if present, of a critic from a file, checking all shapes.
 
     Args:
         path: The file.
@@ -157,7 +157,7 @@ def load_weights(path: str | Path) -> Weights:
 def check_architecture(
     architecture: Architecture, arrays: Mapping[str, npt.NDArray[Any]], critic: bool, where: str
 ) -> tuple[Arrays, Arrays | None]:
-    """Check arrays against an architecture before allocating memory, as a file may claim to need gigabytes.
+    """Return the policy's and the critic's arrays after checking their shapes against the architecture.
 
     Args:
         architecture: What the file claims.

@@ -88,11 +88,11 @@ class ModelSearchOptions(RenamedOptions, SearchOptions):
 
     @property
     def uses_belief_network(self) -> bool:
-        """Whether the particles are drawn from the belief network."""
+        """Whether the search draws its weighted determinizations (particles) from the belief network."""
         return self.particles > 0 and self.worlds == "belief"
 
     def make_beliefs(self, model: PolicyModel) -> Beliefs:
-        """Create the hand inference for a search with the given policy."""
+        """Create the sampler of hidden hands that the ``worlds`` option selects, for a given policy."""
         limit = self.milliseconds and self.milliseconds / 2
         match self.worlds:
             case "belief":
@@ -104,7 +104,7 @@ class ModelSearchOptions(RenamedOptions, SearchOptions):
                 return Beliefs(model, 0, None)
 
     def choose_leaf(self, model: PolicyModel) -> LeafValue:
-        """Choose which value a search with the given policy puts on its leaves.
+        """Return how leaves are valued: as the ``leaf`` option says, or by the policy's default.
 
         Raises:
             InvalidAgentOptionError: If a critic is wanted that the policy lacks.
@@ -172,11 +172,11 @@ class ModelSearchAgent(SearchAgent[View]):
         return self._searcher.decide(view, rng, options.iterations, options.milliseconds)
 
     def candidates(self, view: View) -> list[Candidate]:
-        """List the complete moves that the last search tried, without the expected continuations."""
+        """List the complete moves that the last search tried, with their statistics but no continuations."""
         return candidates_of(self._searcher.parallel.trees, view.row, view.rule_words, most_stages=0)
 
     def believe(self, view: View, rng: np.random.Generator) -> Belief:
-        """Return the belief about the hidden cards from which the agent's worlds are drawn."""
+        """Return the belief about the hidden cards from which the agent's determinizations are drawn."""
         return belief_of(view, self._beliefs(view, rng))
 
 

@@ -1,4 +1,4 @@
-"""The worlds of a neural search: possible hidden hands, weighted by the moves played so far.
+"""The determinizations of a neural search: possible hidden hands, weighted by the moves played so far.
 
 The belief network (:mod:`ddz_agents.belief.model`) draws deals, and
 :func:`~ddz_agents.worlds.inference.infer_if_possible` weighs them by what was played.
@@ -25,7 +25,7 @@ _FIRST_PRICE = 0.05
 
 
 class Beliefs:
-    """Hand inference for a search, as a callable that returns the worlds to search for a view.
+    """A callable that samples hidden hands for a view, weighted by how well they explain the moves so far.
 
     Args:
         policy: The policy, one kind of player that a hidden seat may be.
@@ -50,12 +50,12 @@ class Beliefs:
         self._price = _FIRST_PRICE
 
     def __call__(self, view: View, rng: np.random.Generator) -> WorldPool:
-        """Infer the weighted worlds of a view; the pool is empty (uniform worlds) if nothing can be inferred."""
+        """Return a view's weighted determinizations, or an empty pool if nothing can be inferred."""
         particles = self.infer(view, rng)
         return uniform_pool() if particles is None else particles.pool
 
     def infer(self, view: View, rng: np.random.Generator) -> Particles | None:
-        """Draw determinizations and weigh them by how likely they make the hidden seats' moves.
+        """Draw determinizations and weight them by how likely they make the moves played so far.
 
         Where time is limited there are only as many as it pays for at the price of the last ones.  The price falls by
         half at most, lest one decision with nothing to infer lets the next one take all the time; and where the time

@@ -54,7 +54,7 @@ _PRIOR_STEPS = np.float32(4096.0)
 
 
 class Priors(NamedTuple):
-    """The priors of all records of a tree, in arrays of shape ``[capacity]``.
+    """The prior probabilities of a tree's nodes, in arrays of shape ``[capacity]``.
 
     Attributes:
         prior: Weight among the siblings, float32.
@@ -66,17 +66,17 @@ class Priors(NamedTuple):
 
 
 def new_priors(capacity: int) -> Priors:
-    """Allocate the priors of a tree that has room for ``capacity`` records."""
+    """Allocate the priors of a tree that has room for ``capacity`` nodes."""
     return Priors(np.empty(capacity, np.float32), np.empty(capacity, np.int32))
 
 
 def double_prior_capacity(priors: Priors) -> Priors:
-    """Return a copy of a tree's priors with room for twice as many records."""
+    """Return a copy of a tree's priors with room for twice as many nodes."""
     return Priors._make(np.concatenate([array, np.empty_like(array)]) for array in priors)
 
 
 class Searcher(NamedTuple):
-    """The searching seat: what it knows and believes, and how it selects actions.
+    """The searching seat's view, weighted determinizations and selection settings, for compiled code.
 
     Attributes:
         row: The searcher's view row, shape ``[32]``, uint64.
@@ -102,14 +102,14 @@ class Searcher(NamedTuple):
 
 
 def new_searcher(view: View, pool: WorldPool, played: npt.NDArray[np.uint8], exploration: float) -> Searcher:
-    """Create the description of the searching seat from its view."""
+    """Create a :class:`Searcher` from a view, with its determinizations and exploration constant."""
     seen = view.row, view.ring, np.uint64(view.seat), view.rule_words
     scratch = np.empty(MASK_WORDS, np.uint64), np.empty(MOST_CHILDREN, np.int32)
     return Searcher(*seen, pool, played, np.float32(exploration), *scratch)
 
 
 class Descents(NamedTuple):
-    """Descents that wait for an answer: the games that they have reached, and the paths that led there.
+    """A batch of tree descents: the games that they have reached, and the actions that led there.
 
     Attributes:
         games: The games at the leaves.
@@ -125,12 +125,12 @@ class Descents(NamedTuple):
     depth: npt.NDArray[np.int64]
 
     def part(self, chosen: slice) -> Descents:
-        """Return the descents of a slice as arrays that share memory with these."""
+        """Return a slice of the descents, as arrays that share memory with the whole batch."""
         return Descents(self.games.part(chosen), self.path[chosen], self.movers[chosen], self.depth[chosen])
 
 
 def new_descents(count: int) -> Descents:
-    """Allocate room for a given number of descents."""
+    """Allocate arrays of zeros for ``count`` descents."""
     path, movers = np.zeros((count, MAX_DEPTH), np.int16), np.zeros((count, MAX_DEPTH), np.int8)
     return Descents(new_games(count), path, movers, np.zeros(count, np.int64))
 
@@ -168,7 +168,7 @@ def _step(tree: Tree, descents: Descents, index: int, record: int, rules: np.nda
 
 @inline_kernel
 def _waits_for_player(searcher: Searcher, row: np.ndarray) -> bool:
-    """Return whether a seat that an agent plays is about to start a move."""
+    """Return whether a game waits for a new move from a seat that an agent plays."""
     whole = row[at.STAGE] != at.STAGE_OVER and row[at.STAGE] != at.STAGE_KICKER
     return whole and searcher.played[row[at.SEAT]] != 0
 
@@ -200,7 +200,7 @@ def _descend_from(
 
 @inline_kernel
 def _copy_ring(source: np.ndarray, target: np.ndarray) -> None:
-    """Copy the buffer of recent moves word by word, which avoids reference counting."""
+    """Copy the array of recent moves word by word, which compiles without reference counting."""
     for slot in range(at.HISTORY_MOVES):
         for word in range(at.HISTORY_WORDS):
             target[slot, word] = source[slot, word]
@@ -216,7 +216,7 @@ def descend(
     deal: np.uint64,
     state: np.uint64,
 ) -> tuple[int, np.uint64]:
-    """Descend the tree several times, each in another determinization, and stop at the leaves.
+    """Descend the tree to a leaf once for each given root action, each time in a new determinization.
 
     The luck of the hidden cards is the same for all moves of the root that are compared: the n-th visit of each is in
     the n-th determinization of a sequence.
@@ -257,7 +257,7 @@ def continue_descents(
     moves: np.ndarray,
     state: np.uint64,
 ) -> tuple[int, np.uint64]:
-    """Play the moves that the other players chose, and continue the descents.
+    """Play other players' moves in the descents that waited for them, and continue these descents.
 
     Args:
         tree: The tree.
@@ -286,7 +286,7 @@ def continue_descents(
 
 @inline_kernel
 def _node_at(tree: Tree, path: np.ndarray, depth: int) -> int:
-    """Return the node at the end of a path."""
+    """Return the node that a path of actions from the root leads to."""
     node = np.int64(ROOT)
     for level in range(depth):
         node = child_of(tree, node, path[level])
@@ -298,7 +298,7 @@ def _node_at(tree: Tree, path: np.ndarray, depth: int) -> int:
 
 @inline_kernel
 def _add_child(tree: Tree, priors: Priors, node: int, action: np.uint64, weight: np.float32) -> int:
-    """Append a child with the prior from one evaluation, and return its record, or ``FULL``."""
+    """Append a child node with an initial prior, and return its index, or ``FULL`` if there is no room."""
     before, count = np.int64(tree.first[node]), np.int64(tree.used[node])
     record = np.int64(add_child(tree, node, action))
     if record == FULL:
@@ -314,14 +314,14 @@ def _add_child(tree: Tree, priors: Priors, node: int, action: np.uint64, weight:
 
 @inline_kernel
 def _find_or_add_child(tree: Tree, priors: Priors, node: int, action: np.uint64) -> int:
-    """Return the child record of a forced action, adding the child if there is none yet."""
+    """Return the child of a node for a forced action, adding it with prior 1 if it is missing."""
     record = child_of(tree, node, np.int64(action))
     return record if record >= 0 else _add_child(tree, priors, node, action, np.float32(1.0))
 
 
 @pure_kernel
 def update_prior(tree: Tree, priors: Priors, node: int, log_probabilities: np.ndarray) -> bool:
-    """Update a node's prior to the mean over the evaluations in which an action was legal.
+    """Average one more evaluation into the priors of a node's children, adding children for new actions.
 
     Args:
         tree: The tree.
@@ -357,7 +357,7 @@ def update_prior(tree: Tree, priors: Priors, node: int, log_probabilities: np.nd
 def _backpropagate(
     tree: Tree, path: np.ndarray, movers: np.ndarray, depth: int, landlord: np.uint64, chance: np.float32
 ) -> int:
-    """Add the landlord's chance of winning to the rewards along a path, and return the node at its end."""
+    """Add each mover's chance of winning to the rewards along a path, and return the node at its end."""
     node = np.int64(ROOT)
     for level in range(depth):
         node = child_of(tree, node, path[level])

@@ -26,7 +26,7 @@ _NO_LOG = np.empty((0, 2), np.uint64)
 
 
 class LeafGames(NamedTuple):
-    """Games stored side by side, with observations of those in which a seat has a choice.
+    """A batch of games as arrays, with the observation and the legal actions of each seat to act.
 
     Attributes:
         rows: The games, shape ``[n, 32]``, uint64.
@@ -50,7 +50,7 @@ class LeafGames(NamedTuple):
 
 
 def new_games(count: int) -> LeafGames:
-    """Allocate room for a given number of games."""
+    """Allocate arrays of zeros for ``count`` games."""
     return LeafGames(
         np.zeros((count, at.ROW_WORDS), np.uint64),
         np.zeros((count, at.HISTORY_MOVES, at.HISTORY_WORDS), np.uint64),
@@ -63,7 +63,7 @@ def new_games(count: int) -> LeafGames:
 
 @dataclass(frozen=True)
 class LeafBatch:
-    """A batch of leaves that wait for a prior and a value, each in its own world.
+    """A batch of leaf positions that wait for a prior and a value, each in its own determinization.
 
     Attributes:
         games: The games, all of them waiting.  A value may play them on.
@@ -78,7 +78,7 @@ class LeafBatch:
 
     @classmethod
     def of(cls, view: View) -> LeafBatch:
-        """Create the batch for the single position of a view, with the hands that its seat cannot see left empty."""
+        """Create a batch of one position from a view, with the hidden hands left empty."""
         games = new_games(1)
         games.rows[0], games.rings[0], games.waits[0] = view.row, view.ring, NEEDS_VALUE
         games.observations[0] = observation.observe(view).view(np.uint64)
@@ -104,18 +104,18 @@ class LeafBatch:
         return self.games.concealed.view(np.int8)
 
     def states(self) -> list[State]:
-        """Return the games as states that hold the last 16 moves, for values written in plain Python."""
+        """Return the games as ``State`` objects with the last 16 moves, for value functions in plain Python."""
         pairs = zip(self.games.rows, self.games.rings, strict=True)
         return [restore_state(row.copy(), ring.copy(), _NO_LOG, self.rules) for row, ring in pairs]
 
     def part(self, chosen: npt.NDArray[np.intp]) -> LeafBatch:
-        """Return a copy of part of the leaves."""
+        """Return a batch with copies of the chosen leaves."""
         return LeafBatch(self.games.part(chosen), self.rules)
 
 
 @inline_kernel
 def encode_game(games: LeafGames, index: int, rules: np.ndarray, mask: np.ndarray) -> None:
-    """Write what the networks read of a game, given the mask of its legal actions."""
+    """Write a game's observation, action mask and concealed cards, which the networks read."""
     row = games.rows[index]
     observation.expand_mask(mask, games.masks[index])
     observation.write_observation(row, games.rings[index], rules, row[at.SEAT], games.observations[index])
@@ -146,7 +146,7 @@ def play_forced(games: LeafGames, chosen: np.ndarray, rules: np.ndarray) -> None
 
 @kernel
 def play_actions(games: LeafGames, chosen: np.ndarray, actions: np.ndarray, rules: np.ndarray) -> None:
-    """Play an action in each of the chosen games.
+    """Play one given action in each of the chosen games, in place.
 
     Args:
         games: The games; changed.

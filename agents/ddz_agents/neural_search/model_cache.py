@@ -1,4 +1,4 @@
-"""A cache for a model's answers within one decision, since most positions of a search recur.
+"""A cache of a model's outputs within one decision, in which most positions recur.
 
 Determinizations differ in hands that many positions do not see, several trees search the same ones, and what the policy
 plays on from neighbouring leaves soon meets.  In a decision of the default search fewer than half of the positions are
@@ -20,17 +20,17 @@ ROOM = 1 << 13
 
 
 class _AnswerCache(WritableAfterUnpickling):
-    """A cache of a model's answers, indexed by position."""
+    """A dictionary from encoded positions to a model's outputs, emptied when it is full."""
 
     def __init__(self) -> None:
         self._answers: dict[bytes, tuple[Floats, ...]] = {}
 
     def forget(self) -> None:
-        """Forget all cached answers."""
+        """Empty the cache, so that every position is evaluated anew."""
         self._answers = {}
 
     def look_up(self, positions: Bytes, evaluate: Callable[[npt.NDArray[np.intp]], tuple[Floats, ...]]) -> list[Floats]:
-        """Return the answers for a batch of positions, evaluating each new position once.
+        """Return a model's outputs for a batch of encoded positions, evaluating each new position once.
 
         Args:
             positions: Everything that an answer depends on, shape ``[n, bytes]``, int8.
@@ -58,18 +58,18 @@ class CachedModel:
         self.leaf = model.leaf
 
     def forget(self) -> None:
-        """Forget all cached answers."""
+        """Empty the caches of the policy and the critic, so that every position is evaluated anew."""
         self._policy.forget()
         self._critic.forget()
 
     def evaluate(self, observations: Bytes, masks: Bytes) -> tuple[Floats, Floats]:
-        """Evaluate positions as :meth:`ddz_agents.neural.model.PolicyModel.evaluate` does, each only once."""
+        """Return log-probabilities and values as the model does, evaluating each position only once."""
         positions = np.concatenate([observations, masks], axis=1)
         logs, values = self._policy.look_up(positions, lambda new: self._model.evaluate(observations[new], masks[new]))
         return logs, values
 
     def value_of_games(self, observations: Bytes, masks: Bytes, concealed: Bytes) -> Floats:
-        """Value games as :meth:`~ddz_agents.neural.model.GameCritic.value_of_games` does, each only once."""
+        """Return the critic's values of games as the model does, evaluating each game only once."""
         model = self._model
         assert isinstance(model, GameCritic)
         positions = np.concatenate([observations, concealed], axis=1)

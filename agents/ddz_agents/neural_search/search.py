@@ -1,4 +1,4 @@
-"""Information-set search composed of exchangeable parts: worlds, a prior, a value, and the other players.
+"""Information-set search built from exchangeable parts: determinizations, prior, value and other players.
 
 One iteration after another, many at a time: *select* goes down the trees in sampled worlds, *evaluate* asks the prior
 and the value for all leaves at once, *back up* expands them and adds the values along the paths, and between rounds
@@ -43,7 +43,7 @@ MOST_ITERATIONS = 1_000_000
 
 
 class Prior(Protocol):
-    """A prior, which says how promising each action of a leaf is."""
+    """The interface of a prior: a function that scores the actions of each leaf position."""
 
     def __call__(self, leaves: LeafBatch, /) -> Floats:
         """Return unnormalized log-probabilities, shape ``[n, 400]``, float32, minus infinity where illegal."""
@@ -51,7 +51,7 @@ class Prior(Protocol):
 
 
 class Value(Protocol):
-    """A value function, which estimates what a leaf is worth to the seat to act."""
+    """The interface of a value function: a function that estimates each leaf's worth to the seat to act."""
 
     def __call__(self, leaves: LeafBatch, rng: np.random.Generator, /) -> Floats:
         """Return values from -1 to 1 for the seats to act, shape ``[n]``, float32; may change the leaves' games."""
@@ -90,7 +90,7 @@ def search(
     rng: np.random.Generator,
     options: SearchOptions | None = None,
 ) -> Decision:
-    """Search one decision with a custom prior, value and source of worlds.
+    """Search one decision with a given prior, value function and sampler of determinizations.
 
     Args:
         view: What the seat to act knows, at the start of a decision.
@@ -129,7 +129,7 @@ def search(
 
 
 class Search(WritableAfterUnpickling):
-    """A search composed of given parts, which keeps its memory between decisions.
+    """A search with given determinizations, prior, value and players, which reuses memory between decisions.
 
     The arguments are those of :func:`search`.
 
@@ -159,7 +159,7 @@ class Search(WritableAfterUnpickling):
     def decide(
         self, view: View, rng: np.random.Generator, iterations: int = 1000, milliseconds: float | None = None
     ) -> Decision:
-        """Search one decision, raising the same errors as :func:`search`.
+        """Search one decision for a number of iterations or a time, and return the move with its statistics.
 
         Args:
             view: What the seat to act knows, at the start of a decision.
@@ -179,7 +179,7 @@ class Search(WritableAfterUnpickling):
         return choose_from_visits(self.parallel.trees, view.row, view.rule_words, first, priors)
 
     def begin(self, view: View, rng: np.random.Generator) -> Floats:
-        """Begin a decision by drawing worlds and clearing the trees.
+        """Begin a decision: draw determinizations, clear the trees, and return the root's log-probabilities.
 
         Returns:
             Logarithms of the root's prior, shape ``[400]``, float32.
@@ -205,7 +205,7 @@ class Search(WritableAfterUnpickling):
             self.parallel.backpropagate(self._log_priors(leaves), *self._landlord_values(leaves, rng))
 
     def _log_priors(self, leaves: LeafBatch) -> Floats:
-        """Return the log-probabilities that the prior gives to leaves after checking them, ``[n, 400]``, float32."""
+        """Return the prior's log-probabilities for leaves, shape ``[n, 400]``, float32, after checking them."""
         log_priors = _check_answer("prior", self._prior(leaves), (len(leaves), NUM_ACTIONS))
         legal = leaves.action_masks != 0
         if (np.isfinite(log_priors) != legal).any() or (log_priors[~legal] > 0).any():
@@ -213,7 +213,7 @@ class Search(WritableAfterUnpickling):
         return log_priors
 
     def _landlord_values(self, leaves: LeafBatch, rng: np.random.Generator) -> tuple[Words, Floats]:
-        """Return the landlords of leaves, and the leaves' values for them from 0 to 1, both of shape ``[n]``.
+        """Return each leaf's landlord and that landlord's chance of winning, 0 to 1, both of shape ``[n]``.
 
         Before there is a landlord, nobody's side is known, and no value is asked: those games are played out at random,
         and count for the landlord that they come to.
@@ -232,12 +232,12 @@ class Search(WritableAfterUnpickling):
     def _landlord_chances(
         self, leaves: LeafBatch, is_landlord: npt.NDArray[np.bool_], rng: np.random.Generator
     ) -> Floats:
-        """Return the landlord's chances of winning, computed from the values for the seats to act."""
+        """Return the landlord's chances of winning, 0 to 1, converted from the values for the seats to act."""
         values = _check_answer("value", self._value(leaves, rng), (len(leaves),)).clip(-1, 1)
         return np.asarray((1 + np.where(is_landlord, values, -values)) / 2, np.float32)
 
     def _sequential_halving(self, log_priors: Floats, clock: Clock, iterations: int, rng: np.random.Generator) -> int:
-        """Find the root's best action by sequential halving.
+        """Return the root action that survives sequential halving within a budget of iterations or time.
 
         Every round gets the same share of the budget.  There is at least one descent per candidate and tree, also in
         each round where iterations are counted.
@@ -272,7 +272,7 @@ class Search(WritableAfterUnpickling):
 
 
 def _check_answer(part: str, answer: Floats, shape: tuple[int, ...]) -> Floats:
-    """Check the shape of the result of a prior or a value, and return it as float32.
+    """Return a prior's or a value's result as float32, after checking its shape and that it holds no NaN.
 
     Raises:
         InvalidAgentOptionError: If it has another shape, or holds what is no number.

@@ -1,4 +1,4 @@
-"""Root parallelism: several trees for one decision, grown side by side and added up at the root.
+"""Root parallelism: several trees for one decision, whose statistics are added up at the root.
 
 Each tree has its own random numbers; what their leaves wait for is answered for all of them in one call.
 """
@@ -39,7 +39,7 @@ _FIRST_ROOM = 1 << 14
 
 
 class RootParallelTrees(WritableAfterUnpickling):
-    """Several trees for one decision, and the descents in progress in them.
+    """The trees of a root-parallel search for one decision, and the descents in progress in them.
 
     Args:
         count: How many trees.
@@ -78,13 +78,13 @@ class RootParallelTrees(WritableAfterUnpickling):
             update_prior(tree, priors, ROOT, log_priors)
 
     def clear(self) -> None:
-        """Clear the trees that are left from the last decision."""
+        """Empty all trees and forget the descents of the last decision."""
         self.descents.games.waits.fill(GAME_OVER)
         for tree in self.trees:
             clear(tree)
 
     def select(self, firsts: npt.NDArray[np.int16], rng: np.random.Generator) -> LeafBatch:
-        """Send descents down every tree, and ask the agents of other seats for moves where it is their turn.
+        """Descend every tree, ask agents for their seats' moves on the way, and return the leaves reached.
 
         Args:
             firsts: The root's action of each descent of a tree; at most ``batch``.
@@ -125,7 +125,7 @@ class RootParallelTrees(WritableAfterUnpickling):
                 self._grow(index)
 
     def root_statistics(self) -> ChildStatistics:
-        """Return the statistics of the root's actions, added up over the trees."""
+        """Return the visits, rewards and priors of the root's actions, added up over the trees."""
         return sum_child_statistics(self.trees, [ROOT] * len(self.trees))
 
     def _descend(self, index: int, part: Descents, firsts: npt.NDArray[np.int16]) -> None:

@@ -55,7 +55,7 @@ class PolicyValue:
         return values_for_seats(games, seats, self._values)
 
     def _values(self, games: LeafGames) -> Floats:
-        """Return the values of positions for the seats to act, shape ``[n]``."""
+        """Return the values of positions for the seats to act, by the critic or the policy, shape ``[n]``."""
         if self._leaf == "critic":
             return evaluate_with_critic(self._model, games)
         return evaluate_games(self._model, games)[1]
@@ -72,7 +72,7 @@ def random_playouts(leaves: LeafBatch, rng: np.random.Generator) -> Floats:
 
 
 def play_out_randomly(rows: Words, rules: Words, rng: np.random.Generator) -> tuple[Words, Floats]:
-    """Play games to their ends at random.
+    """Play games to their ends at random, in place, and return each landlord and its result, 0 to 1.
 
     Args:
         rows: The games, shape ``[n, 32]``, uint64; changed.
@@ -136,7 +136,7 @@ def values_for_seats(games: LeafGames, seats: Words, value: Callable[[LeafGames]
 
 
 def play_policy_steps(model: PolicyModel, games: LeafGames, decisions: int, rules: Words) -> None:
-    """Advance games in place, letting a policy take its most likely action at each step.
+    """Play a given number of a policy's most likely actions in each game, in place.
 
     Args:
         model: The policy.

@@ -1,4 +1,4 @@
-"""Each move's chance of winning, shown to people: a calibrated mean of the critic's values in sampled worlds.
+"""Each move's estimated chance of winning, for display: a calibrated mean of the critic over sampled games.
 
 A person wants to know of every move how often it wins, also of one that a search never tried or that an agent played
 without thinking.  So each move is played in the same worlds, which are weighed by what the hidden seats have played,
@@ -56,7 +56,7 @@ _LIKELIEST = 0.99
 
 
 class WinEstimate(NamedTuple):
-    """A move's chance of winning, and the difference that sampling noise in the worlds can explain.
+    """A move's chance of winning, and how far sampling noise alone could put the best move ahead of it.
 
     Attributes:
         chance: The chance of winning after it, 0 to 1.
@@ -102,7 +102,7 @@ class Calibration(NamedTuple):
 
 
 def log_odds(means: Reals) -> Reals:
-    """Compute the log odds of the critic's means, 0 to 1, which stay finite where a mean is 0 or 1."""
+    """Return the log odds of means from 0 to 1, clipped to a finite range."""
     with np.errstate(divide="ignore"):
         logs: Reals = np.clip(np.log(means) - np.log1p(-means), -_MOST, _MOST)
     return logs
@@ -146,7 +146,7 @@ RULE_AGENTS = {
 
 @kernel
 def _play_moves(ring: np.ndarray, rules: np.ndarray, moves: np.ndarray, worlds: np.ndarray, games: LeafGames) -> None:
-    """Play every given move in every given world.
+    """Write the game that results from each given move in each determinization.
 
     Args:
         ring: The moves before, shape ``[16, 2]``, uint64.
@@ -166,7 +166,7 @@ def _play_moves(ring: np.ndarray, rules: np.ndarray, moves: np.ndarray, worlds: 
 
 
 def play_moves_in_worlds(view: View, moves: Sequence[Move], worlds: Words) -> LeafGames:
-    """Play every given move in every given world, with the games of one world side by side.
+    """Return the games after each given move in each determinization, grouped by determinization.
 
     Args:
         view: What the seat to act knows.
@@ -188,7 +188,7 @@ def role_number(view: View) -> int:
 
 
 class WinProbability:
-    """An estimator of how likely moves are to win, based on what their seat knows.
+    """An estimator of each move's chance of winning, from what the seat to act knows.
 
     Args:
         model: A policy with a critic that was trained to win.
@@ -237,19 +237,19 @@ class WinProbability:
         return list(map(WinEstimate, shown.tolist(), noises.tolist()))
 
     def critic_means(self, view: View, moves: Sequence[Move], rng: np.random.Generator) -> Reals:
-        """Return the critic's mean values over the worlds, uncalibrated, 0 to 1, shape ``[moves]``."""
+        """Return each move's mean critic value over sampled games, uncalibrated, 0 to 1, shape ``[moves]``."""
         rows, weights = self._checked_worlds(view, rng)
         return np.clip(weights @ self._ask_critic(view, moves, rows), 0.0, 1.0)
 
     def playout_win_rate(self, view: View, move: Move, rng: np.random.Generator, others: RuleAgentOpponents) -> float:
-        """Return the share of worlds, 0 to 1, that the policy wins against rule agents after a given move.
+        """Return the win rate, 0 to 1, of the policy against rule agents after a move, over sampled games.
 
         Arguments and errors are as of :meth:`estimate`.
         """
         return self._playout_win_rate(view, move, *self._checked_worlds(view, rng), others)
 
     def sample_worlds(self, view: View, rng: np.random.Generator) -> tuple[Words, Reals]:
-        """Sample distinct full games that a seat may be in, ``[n, 32]``, with their probabilities, ``[n]``.
+        """Sample distinct full games consistent with a view, ``[n, 32]``, with their probabilities, ``[n]``.
 
         They come from the belief network, where it knows the rules, and are weighed by how plausible they make the
         moves of the hidden seats, as in the search; a position without a history has any deal as likely.
@@ -264,14 +264,14 @@ class WinProbability:
         return rows, np.bincount(deal, weights).astype(np.float64)
 
     def _checked_worlds(self, view: View, rng: np.random.Generator) -> tuple[Words, Reals]:
-        """Check that a seat is to play cards, and sample its worlds with their probabilities."""
+        """Return the result of :meth:`sample_worlds`, after checking that the seat is to play cards."""
         if view.landlord is None or view.acting_seat != view.seat or view.stage != "play":
             raise IllegalMoveError(f"seat {view.seat} plays no cards now: the stage is {view.stage}")
         check_view(view.row, view.seat, view.rule_words)
         return self.sample_worlds(view, rng)
 
     def _ask_critic(self, view: View, moves: Sequence[Move], worlds: Words) -> Reals:
-        """Return the critic's value of each move in each world, 0 to 1, shape ``[worlds, moves]``."""
+        """Return the critic's value of each move in each determinization, 0 to 1, shape ``[worlds, moves]``."""
         games = play_moves_in_worlds(view, moves, worlds)
         play_forced(games, np.arange(len(games.waits)), view.rule_words)
         seats = np.full(len(games.waits), view.seat, np.uint64)
@@ -282,14 +282,14 @@ class WinProbability:
     def _playout_win_rate(
         self, view: View, move: Move, worlds: Words, weights: Reals, others: RuleAgentOpponents
     ) -> float:
-        """Compute the result of :meth:`playout_win_rate` in given worlds."""
+        """Return the weighted win rate of :meth:`playout_win_rate` over given full games."""
         games = play_moves_in_worlds(view, [move], worlds)
         won = play_out_against_rules(self._model, games, view.seat, view.rule_words, others.weights)
         return min(float(weights @ won), 1.0)
 
 
 def likely_moves(model: PolicyModel, view: View, most: int) -> list[PartialMove]:
-    """List the complete moves that a policy finds likeliest, by a beam search over their stages.
+    """Return a policy's most probable complete moves, found by beam search over main groups and kickers.
 
     Args:
         model: The policy.

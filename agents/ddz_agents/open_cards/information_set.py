@@ -52,7 +52,7 @@ class InformationSet:
 
     @property
     def probabilities(self) -> list[Fraction]:
-        """The exact probability of each state."""
+        """The exact probability of each state, as a fraction."""
         total = int(self.deals.sum())
         return [Fraction(int(count), total) for count in self.deals]
 
@@ -71,7 +71,7 @@ def enumerate_hands(pool: Counts, size: int) -> Iterator[Counts]:
 
 @functools.lru_cache(maxsize=4096)
 def enumerate_deals(pool: Counts, sizes: Sequence[int]) -> tuple[tuple[tuple[int, ...], int], ...]:
-    """Enumerate every way to deal hands of given sizes from a pool, in which cards may be left over.
+    """List the ways to deal hands of given sizes from a pool, each with its number of card deals.
 
     Args:
         pool: The cards as counts.
@@ -94,7 +94,7 @@ def enumerate_deals(pool: Counts, sizes: Sequence[int]) -> tuple[tuple[tuple[int
 
 
 def _count_states(pool: Counts, sizes: Counts) -> int:
-    """Count the states of an information set rank by rank, without creating them."""
+    """Count the states of an information set from the unseen cards and the hand sizes, rank by rank."""
     ways = {sizes: 1}
     for have in pool:
         before, ways = ways, defaultdict(int)
@@ -117,7 +117,7 @@ def _enumerate_deals(pool: Counts, sizes: Sequence[int]) -> Iterator[tuple[tuple
 
 
 def information_set(row: Words, seat: int, open_hands: bool = False) -> InformationSet:
-    """Enumerate the states that are possible given a seat's view.
+    """Enumerate all full states that are consistent with a seat's view.
 
     Args:
         row: A view's row (:func:`ddz_env.core.view.write_view`), shape ``[32]``.
@@ -156,7 +156,7 @@ def _unknown_cards(row: Words, seat: int) -> tuple[Counts, tuple[int, ...], tupl
 
 
 def count_deals(row: Words, seat: int) -> int:
-    """Count the ways to deal the unseen cards of a view, which are at least as many as its states."""
+    """Return how many card deals fit a view, an upper bound on the size of its information set."""
     pool, _, sizes = _unknown_cards(row, seat)
     left, ways = sum(pool), 1
     for size in sizes:
@@ -166,7 +166,7 @@ def count_deals(row: Words, seat: int) -> int:
 
 
 def _fill_hands(row: Words, others: Sequence[int], dealt: Sequence[tuple[tuple[int, ...], int]]) -> InformationSet:
-    """Write the dealt hands of the other seats into copies of a view's engine state row."""
+    """Create the states of an information set by filling dealt hands into copies of a view's array."""
     rows = np.tile(row, (len(dealt), 1))
     rows[:, SIZES] = 0
     landlord, face_up = int(row[LANDLORD]), row[KNOWN]
@@ -178,7 +178,7 @@ def _fill_hands(row: Words, others: Sequence[int], dealt: Sequence[tuple[tuple[i
 
 
 def row_before_first_move(row: Words, seat: int, players: int) -> Words:
-    """Return a seat's view before the first move, with every played card back where it came from.
+    """Return the game-state array that a seat saw before the first move, with all played cards taken back.
 
     Args:
         row: A view's row in a game with a fixed landlord, shape ``[32]``.

@@ -22,6 +22,6 @@ class PerRules(dict[Rules, _Made]):
         self._make = make
 
     def __missing__(self, rules: Rules) -> _Made:
-        """Create the object for a set of rules."""
+        """Create, store and return the object for a set of rules that has none yet."""
         self[rules] = made = self._make(rules)
         return made

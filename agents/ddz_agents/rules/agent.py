@@ -35,7 +35,7 @@ _SEAT_BITS = 8
 
 
 def choose_move(row: np.ndarray, rules: np.ndarray, workspace: RuleWorkspace, weights: np.ndarray = of.WEIGHTS) -> Move:
-    """Choose the rule agent's move from Python, as :func:`ddz_agents.rules.rules.rules_move` does in kernels."""
+    """Return the rule agent's move as a ``Move`` object, for callers outside compiled code."""
     main, kickers = rules_move(row, rules, workspace, weights)
     return Move.from_words(int(main), int(kickers))
 
@@ -53,11 +53,11 @@ class RulesAgentBase(WritableAfterUnpickling):
         return of.WEIGHTS
 
     def observed_row(self, view: View) -> npt.NDArray[np.uint64]:
-        """Return the engine state row that the agent reads, from which a subclass may hide information."""
+        """Return the game-state array that the agent reads, in which a subclass may hide information."""
         return view.row
 
     def act(self, view: View, rng: np.random.Generator) -> Move:
-        """Choose a move by the rules, without using the random generator.
+        """Choose a move by the agent's hand-written rules, without using the random generator.
 
         Raises:
             IllegalMoveError: If it is not the seat's turn.
@@ -133,16 +133,16 @@ class RulesWithoutAgent(RulesAgentBase):
         self._weights = weights_without_rule(options.rule)
 
     def weights(self, view: View) -> npt.NDArray[np.int64]:
-        """Return the rule weights without the weights of the rule that is left out."""
+        """Return the rule agent's weights with the left-out rule switched off."""
         return self._weights
 
     def observed_row(self, view: View) -> npt.NDArray[np.uint64]:
-        """Return the view's state row, hiding that an enemy has few cards if the ``control`` rule is left out."""
+        """Return the view's game-state array, with low enemy card counts hidden if ``control`` is left out."""
         return hide_few_cards(view.row, view.seat) if self.options.rule == "control" else view.row
 
 
 def weights_without_rule(rule: Rule) -> npt.NDArray[np.int64]:
-    """Return the rule agent's weights without one rule, in the shape and meaning of ``WEIGHTS``."""
+    """Return a copy of the rule agent's default weights with one rule switched off."""
     weights = of.WEIGHTS.copy()
     if rule == "pass":
         weights[[of.FOLLOW_HOLD, of.FOLLOW_NEED, of.FOLLOW_URGENT]] = 0
@@ -153,7 +153,7 @@ def weights_without_rule(rule: Rule) -> npt.NDArray[np.int64]:
 
 
 def hide_few_cards(row: npt.NDArray[np.uint64], seat: int) -> npt.NDArray[np.uint64]:
-    """Return a view's state row in which every enemy seems to have at least three cards.
+    """Return a copy of a view's game-state array in which every enemy seems to have at least three cards.
 
     Args:
         row: The row of a view, shape ``[ROW_WORDS]``; it stays as it is.
@@ -172,7 +172,7 @@ def hide_few_cards(row: npt.NDArray[np.uint64], seat: int) -> npt.NDArray[np.uin
 def label_actions(
     rows: np.ndarray, rules: np.ndarray, workspace: RuleWorkspace, w: np.ndarray, plans: np.ndarray, actions: np.ndarray
 ) -> None:
-    """Write the action that the rule agent would take in each game, at any stage of a move.
+    """Write the rule agent's next action in each game, be it a main group, a kicker or a bid.
 
     Args:
         rows: The games, shape ``[n, 32]``, uint64; unchanged.
@@ -202,14 +202,14 @@ def label_actions(
 def _choose_moves(
     rows: np.ndarray, rules: np.ndarray, workspace: RuleWorkspace, w: np.ndarray, moves: np.ndarray
 ) -> None:
-    """Write the rule agent's move in each game as its main id and its kickers, at the start of a decision."""
+    """Write the rule agent's complete move in each game, as a main-group id and its kickers."""
     for index in range(rows.shape[0]):
         moves[index, 0], moves[index, 1] = rules_move(rows[index], rules, workspace, w)
 
 
 @lru_cache(maxsize=MAX_THREADS)
 def _thread_workspace(_thread: int) -> RuleWorkspace:
-    """Return the workspace of a thread that chooses moves for many games."""
+    """Return the working memory in which one thread chooses moves for many games."""
     return new_rule_workspace()
 
 

@@ -33,7 +33,7 @@ def insert_candidate(
     riders: np.uint64,
     score: int,
 ) -> int:
-    """Insert a move by its score if it is among the best, and return the new number of moves."""
+    """Insert a move into a list sorted by score, if it is good enough, and return the list's new length."""
     index = count
     while index > 0 and scores[index - 1] < score:
         index -= 1

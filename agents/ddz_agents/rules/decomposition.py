@@ -45,7 +45,7 @@ _GOLD, _SLOT = np.uint64(0x9E3779B97F4A7C15), np.uint64(40)
 
 @inline_kernel
 def _is_allowed(segment: int, scratch: HandWorkspace) -> bool:
-    """Return whether the rules include a given category of main groups."""
+    """Return whether the rules allow main groups of a given category and length."""
     return ((scratch.memory[at.ALLOWED] >> np.uint64(segment)) & U1) == U1
 
 
@@ -77,7 +77,7 @@ def _list_chains_of(plane: np.uint64, first: int, stop: int, scratch: HandWorksp
 
 @part_kernel
 def _list_chains(hand: np.uint64, scratch: HandWorkspace) -> int:
-    """List every plane, pair chain and solo chain that a hand holds."""
+    """List every plane, pair chain and solo chain that a hand holds, and return their number."""
     singles, pairs, trios = hand & CHAIN_PLANE, (hand >> U16) & CHAIN_PLANE, (hand >> U32) & CHAIN_PLANE
     if words.run_starts(singles, U2) == U0:
         return 0
@@ -132,7 +132,7 @@ def _pick_body_kickers(
 def _list_bodies(
     chains: int, quads: np.uint64, modes: np.uint64, scratch: HandWorkspace
 ) -> tuple[int, np.uint64, np.uint64]:
-    """List the planes and quads of one hand decomposition at ``BODY``, each with its kicker mode.
+    """List the planes and quads of a decomposition at ``BODY``, each as the category that its kickers give it.
 
     Args:
         chains: How many chains are in ``TAKEN``; the planes among them are listed.
@@ -204,7 +204,7 @@ class Reading(NamedTuple):
 
 
 class Pieces(NamedTuple):
-    """The moves into which one decomposition divides the cards that remain.
+    """The moves of one decomposition other than the chains taken out of the hand first.
 
     Attributes:
         possible: Whether all planes and quads have their kickers.
@@ -227,7 +227,7 @@ class Pieces(NamedTuple):
 
 @inline_kernel
 def _split_by_reading(hand: np.uint64, chains: int, reading: Reading, scratch: HandWorkspace) -> Pieces:
-    """Divide the cards that remain after taking some chains into moves, as one decomposition prescribes.
+    """Divide the cards left after taking out chains into moves, as a :class:`Reading` prescribes.
 
     Args:
         hand: The cards left.
@@ -265,7 +265,7 @@ def _unpack_part(price: int, sure: bool) -> int:
 def _choose_trio_kicker(
     rank: np.uint64, solos: np.uint64, pairs: np.uint64, sure: bool, scratch: HandWorkspace
 ) -> tuple[np.uint64, np.uint64, int]:
-    """Choose a trio's kicker: the costlier of the lowest solo and the lowest pair, unless worth keeping.
+    """Choose a trio's kicker: the costlier of the lowest solo and the lowest pair, or none if better kept.
 
     Args:
         rank: The trio's rank.
@@ -317,7 +317,7 @@ def _price_trios(trios: np.uint64, scratch: HandWorkspace) -> int:
 
 @part_kernel
 def _count_readings(planes: np.uint64, quads: np.uint64, trios: np.uint64, rocket: bool) -> tuple[int, np.uint64]:
-    """Count the ways to divide the rest of a hand, and find the trios to try broken up as well."""
+    """Count the ways to divide the cards left after chains, and find the trios to try broken up as well."""
     number = 2 if rocket else 1
     if (planes | quads) != U0:
         number *= _MODES ** np.int64(planes) * _QUAD_MODES ** np.int64(words.popcount(quads))
@@ -333,7 +333,7 @@ def _count_readings(planes: np.uint64, quads: np.uint64, trios: np.uint64, rocke
 
 @part_kernel
 def _next_modes(modes: np.uint64, planes: np.uint64, quads: np.uint64) -> np.uint64:
-    """Return the next combination of kicker modes, or all zeros after the last one."""
+    """Return the next combination of kicker kinds for planes and quads, or zero after the last one."""
     mode = U0  # where the mode's bits begin
     for body in range(planes + words.popcount(quads)):
         if (modes >> mode) & _MODE < (_LAST_MODE if body < planes else _LAST_QUAD_MODE):
@@ -347,7 +347,7 @@ def _next_modes(modes: np.uint64, planes: np.uint64, quads: np.uint64) -> np.uin
 def _next_reading(
     reading: Reading, planes: np.uint64, quads: np.uint64, has_rocket: bool, breakable: np.uint64
 ) -> Reading:
-    """Return the next decomposition to try: first other kicker modes, then a broken rocket, then broken trios."""
+    """Return the next decomposition to try: other kicker kinds first, then a broken rocket, then broken trios."""
     broken, rocket, modes = reading.broken, reading.rocket, _next_modes(reading.modes, planes, quads)
     if modes == U0:
         if not rocket:
@@ -358,7 +358,7 @@ def _next_reading(
 
 @inline_kernel
 def _store_if_cheapest(best: int, hand: np.uint64, chains: int, reading: Reading, memory: np.ndarray) -> None:
-    """Store a decomposition of the hand if it is the cheapest so far."""
+    """Store the current decomposition of a hand as the cheapest so far."""
     memory[best], memory[best + 1] = hand, np.uint64(chains)
     memory[best + 2], memory[best + 3], memory[best + 4] = reading.broken, np.uint64(reading.rocket), reading.modes
     for index in range(chains):
@@ -411,7 +411,7 @@ def _try_readings(hand: np.uint64, chains: int, price: int, sure: int, scratch: 
 
 @pure_kernel
 def split_hand(hand: np.uint64, workspace: RuleWorkspace) -> tuple[int, int]:
-    """Find the two cheapest sets of moves that make up a hand, which :func:`write_split` can write out.
+    """Find a hand's two cheapest decompositions, by cost and by beatable moves, and return their costs.
 
     Args:
         hand: The hand.
@@ -506,7 +506,7 @@ def _write_pieces(pieces: Pieces, sure: bool, scratch: HandWorkspace, count: int
 
 @pure_kernel
 def write_split(sure: bool, workspace: RuleWorkspace) -> int:
-    """Write the moves of the cheapest decomposition found last into ``workspace.scratch.memory``.
+    """Write the cheapest decomposition that :func:`split_hand` found last into ``workspace.scratch.memory``.
 
     Args:
         sure: Whether the one with the fewest moves that can be beaten.
@@ -536,7 +536,7 @@ def write_split(sure: bool, workspace: RuleWorkspace) -> int:
 
 @pure_kernel
 def hand_price_and_losers(hand: np.uint64, workspace: RuleWorkspace) -> tuple[int, int]:
-    """Return both costs from :func:`split_hand`, using a cache of hands while move costs stay the same."""
+    """Return the two results of :func:`split_hand`, from a cache that is valid until move costs change."""
     slot = workspace.splits[np.int64((hand * _GOLD) >> _SLOT) & (workspace.splits.shape[0] - 1)]
     if slot[0] != hand or slot[1] != workspace.scratch.memory[at.TIMES]:
         price, sure = split_hand(hand, workspace)

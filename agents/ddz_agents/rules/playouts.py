@@ -20,7 +20,7 @@ from ddz_env.support.compiling import kernel, part_kernel, pure_kernel
 
 
 def play_out_by_rules(state: State) -> npt.NDArray[np.float64]:
-    """Play a copy of a game to its end with the rule agent, as a replacement for :meth:`ddz_env.State.playout`.
+    """Play a copy of a game to its end with the rule agent, and return each seat's return.
 
     There is no generator: the rule agent draws nothing, so that all playouts of one game are equal.
 

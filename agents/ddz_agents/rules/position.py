@@ -73,7 +73,7 @@ def new_evaluation_workspace() -> EvaluationWorkspace:
 
 @part_kernel
 def set_position_prices(row: np.ndarray, rules: np.ndarray, appraiser: EvaluationWorkspace, w: np.ndarray) -> None:
-    """Set the costs of both sides' moves in a game with all hands open.
+    """Compute the costs of each side's moves against the other side's cards, with all hands open.
 
     Args:
         row: The game, shape ``[32]``, uint64.
@@ -124,7 +124,7 @@ def _count_bombs(hand: np.uint64, rules: np.ndarray) -> float:
 
 @part_kernel
 def find_trick_holder(row: np.ndarray, rules: np.ndarray) -> tuple[np.uint64, bool]:
-    """Find the seat that leads or holds the trick, and whether no enemy yet to act in it can take it over."""
+    """Return the seat that leads or holds the trick, and whether no enemy can still take the trick over."""
     if row[TARGET] == U0:
         return row[SEAT], True
     owner, seat, landlord = row[OWNER], row[SEAT], row[LANDLORD]
@@ -139,7 +139,7 @@ def find_trick_holder(row: np.ndarray, rules: np.ndarray) -> tuple[np.uint64, bo
 
 @part_kernel
 def write_position_features(row: np.ndarray, rules: np.ndarray, appraiser: EvaluationWorkspace) -> None:
-    """Write the features of a position with open hands into ``appraiser.features``.
+    """Write a position's evaluation features, such as the cost of each side's hand, with all hands open.
 
     Args:
         row: The game in the play stage, not over.

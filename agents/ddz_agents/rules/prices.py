@@ -63,13 +63,13 @@ def unpack_price(price: int) -> int:
 
 @inline_kernel
 def unpack_losers(price: int) -> int:
-    """Return the losers in a packed cost: ``LOSER`` for each beatable group and ``WINNER`` for each other group."""
+    """Return the loser count in a packed cost: ``LOSER`` per beatable group and ``WINNER`` per other group."""
     return (price + _HALF) >> 32
 
 
 @inline_kernel
 def _pack_price(base: int, slope: int, beaten: int, control: int) -> int:
-    """Pack both costs of a group that is beaten with a given ease (0 to 100) into one number."""
+    """Pack a group's cost and loser count into one number, given how easily (0 to 100) it is beaten."""
     price = base + slope * beaten // 100
     return price + (LOSER << 32) if beaten > 0 else price + control + (WINNER << 32)
 
@@ -79,7 +79,7 @@ def _pack_price(base: int, slope: int, beaten: int, control: int) -> int:
 
 @pure_kernel
 def _set_row(prices: np.ndarray, row: int, base: int, slope: int, step: int, control: int) -> None:
-    """Write the beating percentages and costs of a kind of group that 0 to 15 higher groups can beat."""
+    """Write the beating percentage and the costs of one kind of group, for 0 to 15 higher groups."""
     for higher in range(16):
         beaten = min(np.int64(100), higher * step)
         prices[at.BEATEN + row + higher] = beaten
@@ -120,7 +120,7 @@ def _set_weights(prices: np.ndarray, w: np.ndarray) -> bool:
 
 @inline_kernel
 def find_unseen_groups(segment: int, scratch: HandWorkspace) -> np.uint64:
-    """Find the lowest ranks of the groups of one category and length that another hand could hold."""
+    """Return, as bits, the lowest ranks of the groups of one category and length that unseen cards can form."""
     if tables.SEGMENT_CARDS[segment] > scratch.memory[at.MOST]:
         return U0
     plane = (scratch.memory[at.POOL] >> (U16 * (tables.SEGMENT_COPIES[segment] - U1))) & words.PLANE
@@ -130,13 +130,13 @@ def find_unseen_groups(segment: int, scratch: HandWorkspace) -> np.uint64:
 
 @inline_kernel
 def price_among_groups(segment: int, rank: np.uint64, groups: np.uint64, scratch: HandWorkspace) -> int:
-    """Return both costs of a pair, trio or longer group, given the groups that other hands could hold."""
+    """Return the packed cost and loser count of a pair, trio or longer group, given the groups others may hold."""
     return scratch.prices[at.BY_HIGHER + _ROW[segment] + np.int64(words.popcount(groups >> (rank + U1)))]
 
 
 @part_kernel
 def price_of_quad(segment: int, rank: np.uint64, scratch: HandWorkspace) -> int:
-    """Return both costs of a bomb or of a quad with kickers."""
+    """Return the packed cost and loser count of a bomb or a quad with kickers, against the unseen cards."""
     bare = at.PRICE_SEGMENT[segment]
     return price_among_groups(bare, rank, find_unseen_groups(bare, scratch), scratch)
 
@@ -155,7 +155,7 @@ def sum_prices(ranks: np.uint64, kind: int, scratch: HandWorkspace) -> int:
 
 @inline_kernel
 def price_of_rank(rank: np.uint64, kind: int, scratch: HandWorkspace) -> int:
-    """Return both costs of the solo (``SOLOS``) or the pair (``PAIRS``) of a rank."""
+    """Return the packed cost and loser count of the solo (``SOLOS``) or the pair (``PAIRS``) of a rank."""
     return scratch.prices[_index_of_rank(rank) + kind]
 
 
@@ -167,7 +167,7 @@ def _index_of_rank(rank: np.uint64) -> int:
 
 @inline_kernel
 def _store_if_changed(index: int, word: np.uint64, scratch: HandWorkspace) -> bool:
-    """Store a word that costs depend on, and return whether it has changed."""
+    """Store a word from which move costs are computed, and return whether it has changed."""
     changed = scratch.memory[index] != word
     scratch.memory[index] = word
     return changed
@@ -175,7 +175,7 @@ def _store_if_changed(index: int, word: np.uint64, scratch: HandWorkspace) -> bo
 
 @pure_kernel
 def set_prices(pool: np.uint64, most: np.uint64, rules: np.ndarray, w: np.ndarray, workspace: RuleWorkspace) -> None:
-    """Set the costs of all main groups against the unseen cards, unless they are already set for those cards.
+    """Compute the costs of all main groups against the unseen cards, unless the memory holds them already.
 
     Args:
         pool: The unseen cards, as a hand.
@@ -215,7 +215,7 @@ def set_prices(pool: np.uint64, most: np.uint64, rules: np.ndarray, w: np.ndarra
 
 @pure_kernel
 def _beaten_and_price(main: np.uint64, scratch: HandWorkspace) -> tuple[int, int]:
-    """Return how easily a main group is beaten and its packed costs, ignoring kickers."""
+    """Return how easily (0 to 100) a main group is beaten, and its packed costs, ignoring kickers."""
     segment, rank = tables.MAIN_SEGMENT[main], main - tables.SEGMENT_BASE[tables.MAIN_SEGMENT[main]]
     bare, prices = at.PRICE_SEGMENT[segment], scratch.prices
     if bare == at.SOLO:

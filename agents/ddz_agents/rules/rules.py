@@ -96,7 +96,7 @@ def choose_kickers(
 
 @part_kernel
 def _find_sure_win(count: int, rules: np.ndarray, workspace: RuleWorkspace) -> tuple[np.uint64, np.uint64]:
-    """Find a lead that makes the win certain, if at most one move of the decomposed hand can be beaten.
+    """Return a lead that makes a win certain when at most one move of the decomposed hand can be beaten.
 
     Returns:
         Main group and kickers; 0, 0 if one of the moves is not legal.
@@ -118,7 +118,7 @@ def _find_sure_win(count: int, rules: np.ndarray, workspace: RuleWorkspace) -> t
 
 @part_kernel
 def _lead_score(workspace: RuleWorkspace, main: np.uint64, rules: np.ndarray, w: np.ndarray) -> int:
-    """Return a score for leading one of the moves of the decomposed hand."""
+    """Return the score of leading a move: its cost plus weighted terms for its category, length and strength."""
     about, segment, beaten = workspace.about, tables.MAIN_SEGMENT[main], percent_beaten(workspace, main)
     cards, score = tables.SEGMENT_CARDS[segment], price_of_main(main, workspace)
     score += w[of.LEAD_CARD] * np.int64(cards) - w[of.LEAD_HOLD] * beaten // 100
@@ -189,7 +189,7 @@ def _highest_rank(hand: np.uint64) -> np.uint64:
 
 @part_kernel
 def _least_gain_needed(row: np.ndarray, rules: np.ndarray, workspace: RuleWorkspace, w: np.ndarray, bomb: bool) -> int:
-    """Return how much a reply must improve the hand to be played, in hundredths of a trick."""
+    """Return by how much a reply must lower the hand's cost to be worth playing, in hundredths of a trick."""
     about = workspace.about
     seat, owner = about[slots.A_SEAT], row[at.OWNER]
     if not is_enemy(row, seat, owner):
@@ -214,7 +214,7 @@ def _least_gain_needed(row: np.ndarray, rules: np.ndarray, workspace: RuleWorksp
 
 @part_kernel
 def _must_block(row: np.ndarray, workspace: RuleWorkspace, main: np.uint64) -> bool:
-    """Return whether an enemy may go out by beating the target and the given solo or pair makes that harder."""
+    """Return whether a given solo or pair makes it harder for an enemy to go out in this trick."""
     target, about = row[at.TARGET], workspace.about
     if target == at.BOMBS_ONLY or tables.MAIN_SEGMENT[main] != tables.MAIN_SEGMENT[target]:
         return False
@@ -232,7 +232,7 @@ def _must_block(row: np.ndarray, workspace: RuleWorkspace, main: np.uint64) -> b
 def _reply_score(
     row: np.ndarray, rules: np.ndarray, workspace: RuleWorkspace, w: np.ndarray, main: np.uint64, gain: int
 ) -> int:
-    """Return how far a reply's gain exceeds the required gain; a reply with a positive score is worth playing."""
+    """Return a reply's saving in hand cost plus bonuses less the saving required; it is played only above zero."""
     beaten = percent_beaten(workspace, main)
     score = gain + w[of.FOLLOW_HOLD] * (100 - beaten) // 100
     score -= _least_gain_needed(row, rules, workspace, w, is_bomb(main, rules))
@@ -245,7 +245,7 @@ def _reply_score(
 def _choose_reply(
     row: np.ndarray, rules: np.ndarray, workspace: RuleWorkspace, w: np.ndarray
 ) -> tuple[np.uint64, np.uint64]:
-    """Choose the reply whose gain exceeds the required gain most, or a pass."""
+    """Choose the reply with the highest positive score, or a pass if no reply has one."""
     hand = workspace.about[slots.A_HAND]
     before = price_of_hand(hand, workspace)
     best, main, kickers = np.int64(0), U0, U0
@@ -291,7 +291,7 @@ def _answer_auction(row: np.ndarray, rules: np.ndarray, workspace: RuleWorkspace
 def rules_move(
     row: np.ndarray, rules: np.ndarray, workspace: RuleWorkspace, w: np.ndarray
 ) -> tuple[np.uint64, np.uint64]:
-    """Choose the rule agent's move for the acting seat, at any stage except in the middle of a move.
+    """Return the rule agent's bid, answer or complete move for the seat at the start of its decision.
 
     Args:
         row: A view's row or a full row; both give the same decision.
@@ -322,7 +322,7 @@ def rules_move(
 def next_action(
     row: np.ndarray, rules: np.ndarray, workspace: RuleWorkspace, w: np.ndarray, plan: np.ndarray
 ) -> np.uint64:
-    """Choose the rule agent's next action for the acting seat, at any stage.
+    """Return the rule agent's next action: a main group, a kicker, a bid or an answer to doubling.
 
     Args:
         row: A view's row or a full row, not over.

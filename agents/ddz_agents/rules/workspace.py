@@ -30,7 +30,7 @@ SOLO, PAIR, TRIO, TRIO_SOLO, TRIO_PAIR, BOMB, QUAD_SOLOS, ROCKET = (
 
 
 def _segments_with_kickers() -> npt.NDArray[np.int64]:
-    """Build a table of the index for each plane or quad with no kickers, solos or pairs, with 0 for none."""
+    """Build a table of category indexes: each plane or quad without kickers, with solos, and with pairs."""
     table = np.zeros((3, NUM_SEGMENTS), np.int64)
     for body, solos, pairs in (("plane", "plane+solos", "plane+pairs"), ("bomb", "quad+2 solos", "quad+2 pairs")):
         for row, category in enumerate((body, solos, pairs)):
@@ -120,7 +120,7 @@ class HandWorkspace(NamedTuple):
 
 
 class RuleWorkspace(NamedTuple):
-    """The memory that the rule agent's kernels need for one thread.
+    """The arrays of one rule agent: move costs, a cache of decompositions, legal actions and a seat's knowledge.
 
     Attributes:
         scratch: Prices and the search's memory.

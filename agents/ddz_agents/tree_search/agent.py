@@ -69,7 +69,7 @@ class TreeOptions(Options):
     threads: Annotated[int, Range(1, MAX_THREADS)] | None = 1
 
     def check(self) -> None:
-        """Check that the functions named in the options exist."""
+        """Check that the options ``simulation`` and ``selection`` name existing functions."""
         self.simulation_function()
         self.selection_function()
 
@@ -90,7 +90,7 @@ class TreeOptions(Options):
         return cast("Bound | None", self._compiled_function("selection", UCB))
 
     def _compiled_function(self, option: str, default: str) -> object:
-        """Return the user's function that an option names and Numba has compiled, or None for the default."""
+        """Return the Numba-compiled function that an option gives, or None for the option's default."""
         function = self._resolve_function(option, default)
         if function is not None and not is_jitted(function):
             raise self.error(f"{option}={getattr(self, option)!r} is not a function compiled by Numba")
@@ -130,12 +130,12 @@ class IsUctOptions(TreeOptions):
     worlds: str | Worlds = PARTICLES
 
     def check(self) -> None:
-        """Check that the functions named in the options exist."""
+        """Check that the options ``simulation``, ``selection`` and ``worlds`` name existing functions."""
         super().check()
         self.world_sampler()
 
     def world_sampler(self) -> Worlds:
-        """Return the function that draws the worlds of a decision.
+        """Return the function that draws a decision's determinizations, as the option ``worlds`` says.
 
         Raises:
             InvalidAgentOptionError: If there is no such function.
@@ -191,7 +191,7 @@ class TreeSearchAgent(SearchAgent[ViewOrState]):
         return None
 
     def _draw_tree_game(self, position: Position, state: np.uint64) -> tuple[Position, np.uint64]:
-        """Draw the game that a tree searches, and return it with the random generator's new state."""
+        """Return the game that a tree searches, drawn by some subclasses, and the generator's new state."""
         return position, state
 
     def _grow_tree(
@@ -233,7 +233,7 @@ class IsUctAgent(TreeSearchAgent[View]):
         return check_pool(self.options.world_sampler()(view, rng), view)
 
     def believe(self, view: View, rng: np.random.Generator) -> Belief:
-        """Return the belief about the hidden cards from which the agent's worlds are drawn."""
+        """Return the belief about the hidden cards from which the agent's determinizations are drawn."""
         return belief_of(view, self._worlds(view, rng))
 
 

@@ -23,7 +23,7 @@ PriorsOfTrees = Sequence[npt.NDArray[np.float32]]
 
 
 class ChildStatistics(NamedTuple):
-    """Statistics of one node's children by action, added up over the trees.
+    """The visits, rewards and priors of one node's children by action, added up over the trees.
 
     Attributes:
         visits: Visits, the actions ascending.
@@ -39,7 +39,7 @@ class ChildStatistics(NamedTuple):
 def sum_child_statistics(
     trees: Sequence[Tree], nodes: Sequence[int], priors_of: PriorsOfTrees | None = None
 ) -> ChildStatistics:
-    """Add up the statistics of one node's children over several trees.
+    """Add up the visits, rewards and priors of one node's children over several trees.
 
     Args:
         trees: The trees.
@@ -65,7 +65,7 @@ def sum_child_statistics(
 def choose_from_visits(
     trees: Sequence[Tree], root: Words, rules: Words, decided: int | None = None, priors: PriorsOfTrees | None = None
 ) -> Decision:
-    """Choose the most visited move stage by stage, breaking ties by the prior and then by the lowest action.
+    """Choose a move by the most visited action of each step, with ties broken by prior, then by lowest id.
 
     Args:
         trees: The trees, whose root statistics are added up.
@@ -92,7 +92,7 @@ def choose_from_visits(
 
 
 def _best_action_of_stage(statistics: ChildStatistics, row: Words, rules: Words) -> int:
-    """Return the best action of one stage, or the lowest legal action if the search never reached the stage."""
+    """Return the most visited action of a node, or the lowest legal action if the node has no children."""
     visits, _, priors = statistics
     return max(
         visits, key=lambda action: (visits[action], priors[action], -action), default=list_legal_actions(row, rules)[0]

@@ -1,4 +1,4 @@
-"""The agent ``rollout``, which compares the rule agent's best candidates by playouts in the same worlds.
+"""The agent ``rollout``, which compares candidate moves by playouts in the same determinizations.
 
 A search that simulates every legal move spreads its budget over dozens that no player would look at; the *candidates*
 are those of :mod:`ddz_agents.rules.candidates`.
@@ -38,7 +38,7 @@ from ddz_env.support.options import Options, Range, takes_options
 
 
 class Arms(NamedTuple):
-    """The candidate moves, with the number of rollouts and wins of each.
+    """The candidate moves, each with its numbers of rollouts and of wins.
 
     Attributes:
         mains: Main groups, 0 for pass, shape ``[n]``, uint64.
@@ -59,7 +59,7 @@ class Arms(NamedTuple):
 
 
 def new_arms(mains: Words, kickers: Words, rule_move_bonus: float = 0.0) -> Arms:
-    """Allocate the candidate moves in the given order, without any rollouts."""
+    """Create a table of candidate moves in the given order, with zero rollouts and wins."""
     runs, wins = np.zeros((2, len(mains)), np.int64)
     return Arms(mains, kickers, runs, wins, np.arange(len(mains), dtype=np.int64), rule_move_bonus)
 
@@ -73,7 +73,7 @@ def _score(arms: Arms, arm: int) -> float:
 
 @part_kernel
 def _sort(arms: Arms, alive: int) -> None:
-    """Sort the remaining candidates by score, keeping the order of ties."""
+    """Sort the first ``alive`` candidates by score, the best first, keeping the order of ties."""
     for index in range(1, alive):
         arm, back = arms.order[index], index
         score = _score(arms, arm)
@@ -87,7 +87,7 @@ def _sort(arms: Arms, alive: int) -> None:
 def play_worlds(
     position: Position, arms: Arms, alive: int, worlds: int, pool: WorldPool, workspace: RuleWorkspace, state: np.uint64
 ) -> np.uint64:
-    """Play the best ``alive`` candidates out in a number of worlds, then sort them.
+    """Play the best ``alive`` candidates out in the same random determinizations, then sort them by score.
 
     Args:
         position: The searcher's position, in the play stage.
@@ -160,7 +160,7 @@ class RolloutAgent(InferringAgent):
         self._compared: Arms | None = None
 
     def _search(self, view: View, position: Position, rng: np.random.Generator) -> Decision:
-        """Compare the candidates, and report visits and values of the best candidate for each main group."""
+        """Compare the candidates by rollouts, and return the best one with each main group's win rate."""
         if int(position.row[STAGE]) != STAGE_PLAY:
             return Decision(choose_move(position.row, position.rules, self._workspace))
         mains, kickers = best_candidates(position.row, position.rules, self._workspace, self.options.candidates)

@@ -53,7 +53,7 @@ _NO_SEAT = np.uint64(at.NO_SEAT)
 
 
 class Trace(NamedTuple):
-    """The memory of one iteration: its game and its path in the tree.
+    """The arrays of one search iteration: its game, its legal actions, and its path in the tree.
 
     Attributes:
         row: The game, shape ``[32]``, uint64.
@@ -201,7 +201,7 @@ def _expand(tree: Tree, node: int, mask: np.ndarray, untried: int, state: np.uin
 
 @inline_kernel
 def ucb(tree: Tree, record: int, log_parent: float, exploration: float) -> float:
-    """Return a child's selection value as defined in figure 2 of the 2011 paper."""
+    """Return a child's UCB value, as defined in figure 2 of the 2011 paper."""
     inverse = np.float32(1.0) / np.float32(tree.visits[record])
     return tree.reward[record] * inverse + np.float32(exploration) * math.sqrt(np.float32(log_parent) * inverse)
 
@@ -221,7 +221,7 @@ def _selection_value(
 def select_best_legal(
     tree: Tree, usable: np.ndarray, count: int, parent_visits: float, exploration: float, bound: Any
 ) -> int:
-    """Select the best child among the first ``count`` children in ``usable``, which are legal in this world."""
+    """Return the child with the highest selection value among the first ``count`` in ``usable``."""
     log_parent = math.log(parent_visits)
     best, best_value = np.int64(usable[0]), np.float32(-np.inf)
     for index in range(count):
@@ -235,7 +235,7 @@ def select_best_legal(
 def select_best_child(
     tree: Tree, node: int, parent_visits: float, exploration: float, bound: Any, values: np.ndarray
 ) -> int:
-    """Select the best of all children of a node, using the float32 array ``values`` as scratch memory.
+    """Return a node's child with the highest selection value, computed in the scratch array ``values``.
 
     The values are computed apart from their comparison, so that the compiler makes eight of them at once.
     """
@@ -254,7 +254,7 @@ def select_best_child(
 def _random_lead(
     hand: np.uint64, rules: np.ndarray, mask: np.ndarray, state: np.uint64, finish: bool
 ) -> tuple[np.uint64, np.uint64]:
-    """Draw a main group to lead, or take one that ends the game if wished, and return the generator's state."""
+    """Return a random lead, or with ``finish`` one that ends the game if any does, and the generator's state."""
     for word in range(MASK_WORDS):
         mask[word] = U0
     write_lead_mask(hand, rules, mask)
@@ -269,7 +269,7 @@ def _random_lead(
 def _random_reply(
     row: np.ndarray, hand: np.uint64, rules: np.ndarray, state: np.uint64, finish: bool
 ) -> tuple[np.uint64, np.uint64]:
-    """Draw a reply, which may be a pass, or take one that ends the game if wished."""
+    """Return a random reply or pass, or with ``finish`` one that ends the game, and the generator's state."""
     target = row[at.TARGET]
     base, starts, bombs, rocket = find_replies(hand, target, row[at.KEY], rules)
     if (starts | bombs | rocket) == U0:

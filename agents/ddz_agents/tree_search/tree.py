@@ -91,7 +91,7 @@ def clear(tree: Tree) -> None:
 
 @part_kernel
 def _take_block(tree: Tree, size_class: int) -> int:
-    """Take a free block of ``2 ** size_class`` records, or return ``FULL``."""
+    """Reserve a block of ``2 ** size_class`` entries in the tree's arrays, or return ``FULL``."""
     head = tree.free[size_class]
     if head >= 0:
         tree.free[size_class] = tree.first[head]
@@ -136,7 +136,7 @@ def _grow(tree: Tree, node: int) -> bool:
 
 @part_kernel
 def add_child(tree: Tree, node: int, action: np.uint64) -> int:
-    """Append a child and return its record, or ``FULL``; the node's other children may be moved."""
+    """Append a child and return its index, or ``FULL``; the node's other children may be moved."""
     if tree.used[node] == tree.room[node] and not _grow(tree, node):
         return FULL
     record = np.int64(tree.first[node]) + np.int64(tree.used[node])
@@ -158,14 +158,14 @@ def has_room_for(tree: Tree, number: int) -> bool:
 
 
 def children(tree: Tree, node: int = ROOT) -> slice:
-    """Return the records of a node's children as a slice."""
+    """Return the slice of the tree's arrays that holds a node's children."""
     first = int(tree.first[node])
     return slice(first, first + int(tree.used[node]))
 
 
 @inline_kernel
 def child_of(tree: Tree, node: int, action: int) -> int:
-    """Return the record of a node's child for an action, or -1 if there is no such child or the node is -1."""
+    """Return the index of a node's child for an action, or -1 if the child or the node does not exist."""
     if node >= 0:
         first = np.int64(tree.first[node])
         for record in range(first, first + np.int64(tree.used[node])):

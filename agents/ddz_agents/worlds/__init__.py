@@ -1,4 +1,4 @@
-"""The worlds that a searcher may be in: determinizations weighted by the plausibility of past moves.
+"""Determinizations of a view: full games that fit it, weighted by how likely they make past moves.
 
 Read :mod:`~ddz_agents.worlds.determinize` (draw a game, and check of what) first.  Hand inference then goes through
 :mod:`~ddz_agents.worlds.history` (replay the deal in a world, and what a player model is),

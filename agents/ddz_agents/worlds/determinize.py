@@ -1,4 +1,4 @@
-"""Full games with the unseen cards drawn at random, either uniformly or from a pool of weighted deals.
+"""Drawing of full games that fit a view, uniformly or from a pool of weighted deals.
 
 The compiled code checks nothing: :func:`ddz_agents.search_agent.check_view` says first whether any deal agrees with a
 view.
@@ -48,7 +48,7 @@ class WorldPool(NamedTuple):
 
     @classmethod
     def of(cls, hands: Words, weights: Reals | None = None) -> WorldPool:
-        """Create a pool from given worlds and their weights.
+        """Create a pool from the hands of determinizations and their weights, equal weights by default.
 
         Args:
             hands: The three hands and the undealt cards of each, as ``view.sample_worlds`` returns them, shape
@@ -71,13 +71,13 @@ class WorldPool(NamedTuple):
 
 
 def uniform_pool() -> WorldPool:
-    """Return an empty pool, for which every world is drawn afresh, uniformly over deals of cards."""
+    """Return an empty pool, from which :func:`draw_world` draws uniformly over deals of cards."""
     return WorldPool(np.empty((0, 4), np.uint64), np.empty(0, np.float64))
 
 
 @part_kernel
 def _find_entry(cumulative: np.ndarray, point: float) -> int:
-    """Find the first entry of a cumulative distribution that exceeds a point of the unit interval."""
+    """Return the index of the first number in a cumulative distribution that exceeds a point, by bisection."""
     low, high = 0, cumulative.size - 1
     while low < high:
         middle = (low + high) // 2
@@ -92,7 +92,7 @@ def _find_entry(cumulative: np.ndarray, point: float) -> int:
 def draw_world(
     view: np.ndarray, seat: np.uint64, rules: np.ndarray, pool: WorldPool, state: np.uint64, row: np.ndarray
 ) -> np.uint64:
-    """Draw a full game that is consistent with a view, from a pool or uniformly.
+    """Write a full game that fits a view, drawn from a pool, or uniformly if the pool is empty.
 
     Args:
         view: The observer's row.
@@ -126,7 +126,7 @@ Worlds = Callable[[View, np.random.Generator], WorldPool]
 
 
 def check_pool(pool: object, view: View) -> WorldPool:
-    """Check the pool of worlds that a user's function has returned for a view.
+    """Return the result of a user's ``worlds`` function after checking that it is a pool for the view.
 
     Raises:
         InvalidAgentOptionError: If it is no pool.
@@ -145,7 +145,7 @@ def check_pool(pool: object, view: View) -> WorldPool:
 
 
 def draw_pooled_hands(view: View, pool: WorldPool, count: int, rng: np.random.Generator) -> Words:
-    """Draw hands from a pool in the format of :meth:`ddz_env.View.sample_worlds`, uniformly if it is empty.
+    """Draw hands from a pool, uniformly if the pool is empty, as :meth:`ddz_env.View.sample_worlds` does.
 
     Args:
         view: What the observer knows.
@@ -171,7 +171,7 @@ def _draw_all(
 
 
 def draw_games(view: View, pool: WorldPool, count: int, state: np.uint64) -> Words:
-    """Draw several full games that are consistent with a view.
+    """Draw full games that fit a view, from a pool or uniformly, shape ``[count, 32]``.
 
     Args:
         view: What the observer knows.
@@ -188,7 +188,7 @@ def draw_games(view: View, pool: WorldPool, count: int, state: np.uint64) -> Wor
 
 
 def belief_of(view: View, pool: WorldPool) -> Belief:
-    """Return the belief about hidden cards that a pool expresses, which is uniform if the pool is empty.
+    """Return the belief about hidden cards that follows from a pool, a uniform one if the pool is empty.
 
     Args:
         view: What the searcher knows.

@@ -1,4 +1,4 @@
-"""A view's public history, which is replayed in determinizations and weighed by player models.
+"""A view's public history, replayed in determinizations to find how likely they make its moves.
 
 A particle says who holds what *now*.  Everything that was played is public, so the hands at any earlier moment are the
 particle's hands and the cards played since: the kernels replay the history from its first lead.
@@ -71,7 +71,7 @@ def check_history(view: View) -> None:
 
 
 def read_public_history(view: View) -> PublicHistory:
-    """Read the card plays from a view's history, leaving out bids and answers, which are not replayed.
+    """Return the card plays in a view's history, ready for replay, without bids and answers to doubling.
 
     Raises:
         InconsistentHistoryError: If the history does not account for the cards played.
@@ -112,7 +112,7 @@ def rewind(history: PublicHistory, hands: np.ndarray, row: np.ndarray) -> None:
 
 @kernel
 def rewind_all(history: PublicHistory, hands: np.ndarray) -> np.ndarray:
-    """Return every particle's game as it was before the first card play, shape ``[n, 32]``."""
+    """Return every determinization's game as it was before the first card play, shape ``[n, 32]``."""
     rows = np.empty((hands.shape[0], at.ROW_WORDS), np.uint64)
     for index in range(hands.shape[0]):
         rewind(history, hands[index], rows[index])
@@ -121,7 +121,7 @@ def rewind_all(history: PublicHistory, hands: np.ndarray) -> np.ndarray:
 
 @kernel
 def play_move_in_all_worlds(rows: np.ndarray, main: np.uint64, kickers: np.uint64, rules: np.ndarray) -> None:
-    """Play a complete move in every one of several games, in place."""
+    """Play one complete move in each of several determinizations, in place."""
     for index in range(rows.shape[0]):
         play_move(rows[index], main, kickers, rules)
 
@@ -165,7 +165,7 @@ def check_replay(history: PublicHistory, view: View, hands: Words) -> None:
 
 
 class PlayerModel(Protocol):
-    """A model of how a seat plays, by which hand inference weighs past moves."""
+    """A model of how a seat plays, from which hand inference takes the likelihoods of past moves."""
 
     def log_likelihood(self, rows: Words, rules: Rules, seat: int, move: Move, ring: Words) -> Reals:
         """Return the log-probability of a move in each of several positions.
@@ -225,7 +225,7 @@ def history_log_likelihoods(
 
 
 def _record_move(ring: Words, row: Words, move: Move, rules: Words) -> None:
-    """Write a public move into the ring buffer of recent moves, using the engine state of any particle."""
+    """Append a public move to the array of recent moves, using the game of any one determinization."""
     game = row.copy()
     for action in move.actions:
         apply_and_record(game, ring, np.uint64(action), rules)

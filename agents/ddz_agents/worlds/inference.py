@@ -1,4 +1,4 @@
-"""Hand inference, which draws determinizations and weighs them by the moves that hidden seats have played."""
+"""Hand inference: determinizations weighted by the moves that the hidden seats have played."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class Proposal(NamedTuple):
 
 
 def draw_hands(view: View, rng: np.random.Generator, particles: int) -> Words:
-    """Draw deals of the unseen cards, uniformly over deals of cards (:mod:`ddz_agents.worlds.determinize`).
+    """Draw hands for the hidden seats uniformly over deals of the unseen cards, shape ``[particles, 4]``.
 
     Args:
         view: What the observer knows.
@@ -69,7 +69,7 @@ def draw_hands(view: View, rng: np.random.Generator, particles: int) -> Words:
 
 
 def find_informative_decisions(history: PublicHistory, seat: int, rules: Rules) -> npt.NDArray[np.bool_]:
-    """Mark the decisions in a history that inform an observer, which are those of the hidden seats.
+    """Return a mask of the decisions in a history that inform an observer: those of the hidden seats.
 
     Args:
         history: The history.
@@ -92,7 +92,7 @@ def infer(
     least_ess: float = _LEAST_DRAWN,
     proposal: Proposal | None = None,
 ) -> Particles:
-    """Draw determinizations, then move and weigh them by how likely they make the hidden seats' moves.
+    """Draw determinizations, shift them to likelier deals, and weight them by the hidden seats' moves.
 
     A particle's likelihood is the product over the hidden seats of the mean over the models (equally likely before the
     seat moved) of the likelihood of the seat's decisions in the positions that the particle implies.  The observer's
@@ -160,7 +160,7 @@ def _average_over_models(logs: Reals) -> Reals:
 
 
 def infer_pool(view: View, rng: np.random.Generator, particles: int) -> WorldPool:
-    """Infer the pool of worlds for a search, weighted by the hidden seats' past moves.
+    """Return a pool of determinizations for a search, weighted by the hidden seats' past moves.
 
     Args:
         view: What the searcher knows.
@@ -172,7 +172,7 @@ def infer_pool(view: View, rng: np.random.Generator, particles: int) -> WorldPoo
 
 
 def infer_worlds(view: View, count: int, rng: np.random.Generator) -> Words:
-    """Draw hands that explain the hidden seats' moves, in the format of :meth:`ddz_env.View.sample_worlds`.
+    """Draw full sets of hands in proportion to how likely they make the hidden seats' moves.
 
     Args:
         view: What a seat knows, with its history.

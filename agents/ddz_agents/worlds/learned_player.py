@@ -1,4 +1,4 @@
-"""A learned policy as a player model, whose probabilities say how likely the observed moves are.
+"""A learned policy as a player model: its probabilities are the likelihoods of observed moves.
 
 A network takes some twenty microseconds per position, the rule agent's table a fifth of that, so weigh few particles
 with it.  Where a particle leaves the seat no choice, its move says nothing and is not evaluated.
@@ -28,7 +28,7 @@ _MOST_AT_ONCE = 4096
 def _write_observations(
     rows: np.ndarray, ring: np.ndarray, rules: np.ndarray, seat: np.uint64, observations: np.ndarray, masks: np.ndarray
 ) -> None:
-    """Write a seat's observation and legal actions in every one of several games."""
+    """Write a seat's observation and legal actions in each of several games."""
     mask = np.empty(MASK_WORDS, np.uint64)
     for index in range(rows.shape[0]):
         write_observation(rows[index], ring, rules, seat, observations[index])
@@ -77,7 +77,7 @@ class LearnedPlayer:
         return total
 
     def _log_probabilities(self, observations: Bytes, masks: Bytes, action: int) -> Reals:
-        """Return an action's log-probability in each position, shape ``[n]``."""
+        """Return an action's log-probability in each position, with a small uniform part, shape ``[n]``."""
         legal = masks.sum(axis=1, dtype=np.int64)
         logs = np.zeros(len(masks))
         unforced = np.flatnonzero((legal > 1) | (masks[:, action] == 0))

@@ -55,7 +55,7 @@ class Particles:
 
     @property
     def pool(self) -> WorldPool:
-        """The particles as a pool of worlds for a search to draw from."""
+        """The particles as a pool of determinizations for a search to draw from."""
         sums = np.cumsum(self.weights)
         sums /= sums[-1]
         return WorldPool(self.hands, sums)
@@ -79,7 +79,7 @@ def distinct_deals(hands: Words) -> tuple[Words, npt.NDArray[np.int64]]:
 
 
 def temper(hands: Words, logs: Reals, least: float, exponent: float = 0.0) -> Particles:
-    """Weigh particles with the largest likelihood exponent up to 1 that keeps enough deals in play.
+    """Weight particles by their likelihoods to the largest power up to 1 that keeps enough deals effective.
 
     Late in a game the particles are a few deals, each drawn many times; weights are then as good as exact, and nothing
     is gained by keeping deals alive that the moves speak against.  So deals are counted, not draws.
@@ -132,7 +132,7 @@ def _draw_card(cards: np.uint64, state: np.uint64) -> np.uint64:
 
 @kernel
 def _swap_in_place(hands: np.ndarray, fixed: np.ndarray, state: np.uint64) -> np.uint64:
-    """Swap one to three cards between two holders in every particle, and return the generator's new state.
+    """Swap one to three cards between two hands in every particle, and return the generator's new state.
 
     Args:
         hands: The particles, shape ``[n, 4]``.
@@ -165,7 +165,7 @@ def _swap_in_place(hands: np.ndarray, fixed: np.ndarray, state: np.uint64) -> np
 
 
 def fixed_cards(view: View) -> Words:
-    """Return the cards that each holder is known to hold, shape ``[4]``, uint64."""
+    """Return the cards known to lie in each hand and among the undealt cards, shape ``[4]``, uint64."""
     fixed = np.zeros(4, np.uint64)
     if view.landlord is not None:
         fixed[view.landlord] = view.row[KNOWN]
@@ -174,7 +174,7 @@ def fixed_cards(view: View) -> Words:
 
 
 def swap_cards(hands: Words, fixed: Words, rng: np.random.Generator) -> Words:
-    """Return the particles after swapping one to three cards between two holders, shape ``[n, 4]``.
+    """Return the particles after swapping one to three cards between two hands in each, shape ``[n, 4]``.
 
     Args:
         hands: The particles.

@@ -65,7 +65,7 @@ _U63, _U64 = np.uint64(63), np.uint64(64)
 
 @part_kernel
 def find_situation(row: np.ndarray, chosen: np.uint64) -> int:
-    """Return the acting seat's situation, given the main group that the rule agent chose for it."""
+    """Return a code: the seat leads, or the rule agent plays or passes on an enemy's or its partner's move."""
     if row[TARGET] == U0:
         return LEAD
     landlord = row[LANDLORD]
@@ -76,7 +76,7 @@ def find_situation(row: np.ndarray, chosen: np.uint64) -> int:
 
 @part_kernel
 def classify_move(main: np.uint64, chosen: np.uint64, lowest_of_segment: bool, rules: np.ndarray) -> int:
-    """Return how a main group relates to the main group that the rule agent chose."""
+    """Classify a main group against the rule agent's choice: ``SAME``, ``PASS`` or another of ``KINDS``."""
     if main == chosen:
         return SAME
     if main == U0:
@@ -136,7 +136,7 @@ class ObservedMove(NamedTuple):
 def _count_kinds(
     hand: np.uint64, mask: np.ndarray, main: np.uint64, chosen: np.uint64, rules: np.ndarray, counts: np.ndarray
 ) -> tuple[int, float]:
-    """Count the legal main groups of each kind, and return the kind of ``main`` and the number of complete moves."""
+    """Count the legal main groups by kind of deviation; return the kind of ``main`` and the number of moves."""
     counts[:] = 0.0
     kind_of_main, moves = ILLEGAL, 0.0
     before = _U63  # no segment
@@ -158,7 +158,7 @@ def _count_kinds(
 def describe_decision(
     row: np.ndarray, rules: np.ndarray, move: tuple[np.uint64, np.uint64], workspace: RuleWorkspace, counts: np.ndarray
 ) -> ObservedMove:
-    """Compare an observed move with the rule agent's choice in the same position.
+    """Return how an observed move compares with the rule agent's choice in the same position.
 
     Args:
         row: The position before the move, shape ``[32]``, in the play stage.
@@ -178,7 +178,7 @@ def describe_decision(
 
 @pure_kernel
 def log_likelihood(facts: ObservedMove, counts: np.ndarray, table: np.ndarray) -> float:
-    """Return the log-probability of an observed move.
+    """Return the log-probability of an observed move under a table of deviation frequencies.
 
     Args:
         facts: What :func:`describe_decision` has found.
@@ -230,7 +230,7 @@ class Response(NamedTuple):
 def _decision_log_likelihoods(
     rows: np.ndarray, rules: np.ndarray, move: tuple[np.uint64, np.uint64], table: np.ndarray, workspace: RuleWorkspace
 ) -> np.ndarray:
-    """Return one move's log-likelihood in every game, shape ``[n]``."""
+    """Return one move's log-likelihood in every determinization, shape ``[n]``."""
     logs, counts = np.empty(rows.shape[0]), np.empty(N_KINDS)
     for index in range(rows.shape[0]):
         logs[index] = log_likelihood(describe_decision(rows[index], rules, move, workspace, counts), counts, table)
@@ -295,7 +295,7 @@ class RulesPlayer(WritableAfterUnpickling):
 def rules_history_log_likelihoods(
     models: Sequence[RulesPlayer], history: PublicHistory, hands: Words, weighed: npt.NDArray[np.bool_], rules: Rules
 ) -> Reals:
-    """Compute ``history_log_likelihoods`` for rule models in one compiled loop.
+    """Return the log-likelihoods of each seat's past decisions under rule models, in one compiled loop.
 
     The rule agent moves once per decision and particle, for all responses together.
 

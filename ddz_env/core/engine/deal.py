@@ -1,4 +1,4 @@
-"""Dealing from a shuffled deck or from the last game's collected cards, and redealing when everybody declines.
+"""Dealing from a shuffled deck or the last game's cards, and dealing again when every seat declines to bid.
 
 Where the deck is not shuffled, the cards of the last game lie in a pile in the order in which they were played.  The
 pile is cut, and dealt in packets.  No pile is built: the cut says which place the first card has in the cut pile, and
@@ -27,7 +27,7 @@ _HANDS_IN_PROGRESS = at.KNOWN
 
 @inline_kernel
 def _cards_of_rank(number: np.uint64, rank: np.uint64) -> np.uint64:
-    """Return the hand that holds ``number`` cards of one rank."""
+    """Return the 64-bit hand word that holds ``number`` cards of ``rank`` and nothing else."""
     half = U8 * number
     return (FOUR_PLANES & ((U1 << half << half) - U1)) << rank
 
@@ -36,7 +36,7 @@ def _cards_of_rank(number: np.uint64, rank: np.uint64) -> np.uint64:
 def distribute_cards(
     pool: np.uint64, slots: np.uint64, state: np.uint64
 ) -> tuple[np.uint64, np.uint64, np.uint64, np.uint64, np.uint64]:
-    """Distribute a pool of cards to up to four receivers, uniformly over deals of individual *cards*.
+    """Deal a pool of cards to up to four receivers at random, with all assignments of cards equally likely.
 
     Card by card, each goes to a receiver with probability proportional to the places it has left; that makes every
     assignment of cards to places equally likely (hypergeometric over ranks, not uniform over rank vectors).
@@ -81,7 +81,7 @@ def distribute_cards(
 
 @pure_kernel
 def _drop_half_of_hand(hand: np.uint64, state: np.uint64) -> tuple[np.uint64, np.uint64]:
-    """Drop each card of a hand with probability 0.5, as the half-deck game does."""
+    """Drop each card of a hand with probability 0.5, as the half-deck rules require."""
     kept = U0
     rank = U0
     while rank < U15:
@@ -95,19 +95,19 @@ def _drop_half_of_hand(hand: np.uint64, state: np.uint64) -> tuple[np.uint64, np
 
 @part_kernel
 def stage_with_landlord(rules: np.ndarray) -> int:
-    """Return the stage that follows once the landlord is known."""
+    """Return the stage that follows the auction under the rules: showing, doubling or card play."""
     return at.STAGE_SHOW if rules[variant.R_DOUBLING] & _SHOWING != U0 else stage_after_showing(rules)
 
 
 @part_kernel
 def stage_after_showing(rules: np.ndarray) -> int:
-    """Return the stage that follows once the landlord has shown its hand or declined to show it."""
+    """Return the stage that follows the landlord's answer to showing its hand: doubling or card play."""
     return at.STAGE_DOUBLE if rules[variant.R_DOUBLING] & _DOUBLING != U0 else at.STAGE_PLAY
 
 
 @pure_kernel
 def start_game(row: np.ndarray, rules: np.ndarray) -> None:
-    """Begin a game whose cards are dealt by clearing everything except the cards and the random generator.
+    """Start a game after the deal: keep only cards and random state, and set the landlord or open the auction.
 
     With a fixed landlord seat 0 gets the bottom; with bidding a uniformly drawn seat opens the auction.
     """
@@ -132,7 +132,7 @@ def start_game(row: np.ndarray, rules: np.ndarray) -> None:
 
 @part_kernel
 def _find_receiver(index: np.uint64, rules: np.ndarray) -> np.uint64:
-    """Return the receiver of the card at an index of the cut pile: a seat, or 3 for the landlord cards."""
+    """Return who gets the card at an index of the cut pile: a seat 0..2, or 3 for the landlord cards."""
     size = rules[variant.R_HAND_SIZE]
     if index >= U3 * size:
         return U3
@@ -144,7 +144,7 @@ def _find_receiver(index: np.uint64, rules: np.ndarray) -> np.uint64:
 
 @pure_kernel
 def cut_pile(row: np.ndarray, rules: np.ndarray) -> np.uint64:
-    """Cut the pile of collected cards at a random place drawn from the game's own generator.
+    """Cut the pile of collected cards at random; return the index at which the first collected card then lies.
 
     Args:
         row: The game that is dealt, shape ``[32]``, uint64, changed in place.
@@ -162,7 +162,7 @@ def cut_pile(row: np.ndarray, rules: np.ndarray) -> np.uint64:
 
 @pure_kernel
 def deal_packets(row: np.ndarray, cards: np.uint64, index: np.uint64, rules: np.ndarray) -> np.uint64:
-    """Deal cards that were collected together, from the lowest to the highest.
+    """Deal cards that were collected together, lowest first, and return the next index in the cut pile.
 
     Args:
         row: The game that is dealt, changed in place.
@@ -185,7 +185,7 @@ def deal_packets(row: np.ndarray, cards: np.uint64, index: np.uint64, rules: np.
 
 @pure_kernel
 def deal_rest(row: np.ndarray, index: np.uint64, rules: np.ndarray) -> None:
-    """Deal the unplayed cards hand by hand, then the undealt ones, and let every seat pick up its cards.
+    """Finish a deal: deal the cards left in hands and the undealt cards, then give each seat its new hand.
 
     Args:
         row: The game that is dealt, changed in place.
@@ -202,7 +202,7 @@ def deal_rest(row: np.ndarray, index: np.uint64, rules: np.ndarray) -> None:
 
 @part_kernel
 def deal_again(row: np.ndarray, rules: np.ndarray) -> None:
-    """Deal the next game of an engine state: shuffled or, under unshuffled rules, from the cards that it holds."""
+    """Deal and start the next game in place, from a shuffled deck or (unshuffled rules) the last game's cards."""
     if rules[variant.R_DEAL] == variant.DEAL_UNSHUFFLED:
         deal_rest(row, cut_pile(row, rules), rules)
     else:
@@ -212,7 +212,7 @@ def deal_again(row: np.ndarray, rules: np.ndarray) -> None:
 
 @pure_kernel
 def _deal_shuffled(row: np.ndarray, rules: np.ndarray) -> None:
-    """Deal a shuffled deck with the game's own random generator."""
+    """Deal a shuffled deck in place, repeating the deal until the half-deck rules accept it."""
     done = False
     while not done:
         done = _try_deal(row, rules)
@@ -220,7 +220,7 @@ def _deal_shuffled(row: np.ndarray, rules: np.ndarray) -> None:
 
 @part_kernel
 def _try_deal(row: np.ndarray, rules: np.ndarray) -> bool:
-    """Deal all cards once; return False if the half-deck game requires another attempt."""
+    """Deal a shuffled deck once; return False if the half-deck rules reject the deal."""
     size, bottom_size = rules[variant.R_HAND_SIZE], rules[variant.R_BOTTOM_SIZE]
     deck = rules[variant.R_DECK]
     three = rules[variant.R_PLAYERS] == U3
@@ -253,7 +253,7 @@ def _try_deal(row: np.ndarray, rules: np.ndarray) -> bool:
 
 @pure_kernel
 def new_game(row: np.ndarray, seed: np.uint64, rules: np.ndarray) -> None:
-    """Deal a shuffled deck into an engine state from a 64-bit generator state, and begin the game.
+    """Deal a shuffled deck into a game-state array from a 64-bit random-generator state, and start the game.
 
     Args:
         row: Output, shape ``[32]``, uint64.

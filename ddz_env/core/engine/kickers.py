@@ -1,4 +1,4 @@
-"""Legal kicker choices: each kicker set is reached by exactly one path, and no path leads to a dead end.
+"""Legal kickers, chosen one rank at a time so that each set has one order and every choice can be completed.
 
 Kickers are chosen one rank at a time in non-decreasing order.  A rank is offered only if the set can still be
 completed.  Where all kickers of a move differ (``kicker_repeat == 1``) that is a population count; the peers'
@@ -44,7 +44,7 @@ _UP_TO_2 = np.uint64(7)
 
 
 class Body(NamedTuple):
-    """The body of a move whose kickers are being chosen, and the hand from which they are chosen.
+    """A move's body, the hand from which the kickers are chosen, and the conditions on their choice.
 
     Attributes:
         hand: The whole hand, body included.
@@ -67,7 +67,7 @@ class Body(NamedTuple):
 
 @inline_kernel
 def is_plane_with_solos(segment: np.uint64) -> bool:
-    """Return whether a range of main groups belongs to planes with solos, whose readings DouZero merges."""
+    """Return whether a range of action ids belongs to the category of planes with solo kickers."""
     return bool(tables.PLANES_WITH_SOLOS <= segment < tables.PLANES_WITH_SOLOS_END)
 
 
@@ -75,7 +75,7 @@ def is_plane_with_solos(segment: np.uint64) -> bool:
 def body_at(
     hand: np.uint64, segment: np.uint64, start: np.uint64, on_lead: bool, key: np.uint64, rules: np.ndarray
 ) -> Body:
-    """Return the body that begins at a lowest rank; ``key`` is the rank that a reply must exceed.
+    """Make the :class:`Body` that starts at a given lowest rank; ``key`` is the rank that a reply must exceed.
 
     Only DouZero compares planes with solos by the highest trio anywhere in the cards: there a kicker trio above the
     key lets a reply win whose body does not.
@@ -90,14 +90,14 @@ def body_at(
 
 @inline_kernel
 def body_of(row: np.ndarray, hand: np.uint64, main: np.uint64, rules: np.ndarray) -> Body:
-    """Return the body of a main group that the seat to act plays from its hand."""
+    """Make the :class:`Body` for a main group (move without kickers) that the seat to act plays from ``hand``."""
     segment = tables.MAIN_SEGMENT[main]
     return body_at(hand, segment, main - tables.SEGMENT_BASE[segment], row[TARGET] == U0, row[KEY], rules)
 
 
 @part_kernel
 def distinct_kickers(hand: np.uint64, size: np.uint64, rules: np.ndarray) -> np.uint64:
-    """Count the distinct ranks in a hand that may be kickers, including the ranks of the body."""
+    """Count the ranks of which a hand holds enough cards for one kicker, including the ranks of the move's body."""
     plane = (hand >> (U16 * (size - U1))) & PLANE
     count = popcount(plane)
     if rules[variant.R_TWO_JOKERS] == U0 and (plane & JOKERS) == JOKERS:
@@ -107,7 +107,7 @@ def distinct_kickers(hand: np.uint64, size: np.uint64, rules: np.ndarray) -> np.
 
 @part_kernel
 def _distinct_options(candidates: np.uint64, left: np.uint64, rules: np.ndarray) -> np.uint64:
-    """Keep the candidate ranks that leave enough higher ranks for the remaining ``left - 1`` kickers."""
+    """Keep the candidate ranks above which enough ranks remain for the other ``left - 1`` kickers."""
     while left > U1 and candidates != U0:
         if rules[variant.R_TWO_JOKERS] == U0 and (candidates & JOKERS) == JOKERS:
             candidates &= ~JOKERS  # the two jokers can give one kicker between them
@@ -124,7 +124,7 @@ def _distinct_options(candidates: np.uint64, left: np.uint64, rules: np.ndarray)
 
 @pure_kernel
 def _allowed_multiplicities(body: Body, rank: np.uint64, rules: np.ndarray) -> np.uint64:
-    """Return a mask of the allowed counts of a rank as a solo kicker: bit ``n`` is set if ``n`` (0..4) is allowed."""
+    """Return a mask of how often a rank may be a solo kicker: bit ``n`` is set if ``n`` cards (0..4) are allowed."""
     start, length = body.start, body.length
     if (body_mask(start, length) >> rank) & U1:
         return U1
@@ -144,7 +144,7 @@ def _allowed_multiplicities(body: Body, rank: np.uint64, rules: np.ndarray) -> n
 
 @inline_kernel
 def kicker_options(body: Body, left: np.uint64, chosen: np.uint64, floor: np.uint64, rules: np.ndarray) -> np.uint64:
-    """Return the mask of the ranks that may be chosen as the next kicker.
+    """Return a bit mask of the ranks that may be chosen as the next kicker.
 
     Args:
         body: The body and the hand.
@@ -165,7 +165,7 @@ def kicker_options(body: Body, left: np.uint64, chosen: np.uint64, floor: np.uin
 
 @part_kernel
 def _has_trio_above(chosen: np.uint64, limit: np.uint64, below: np.uint64) -> bool:
-    """Return whether a rank in ``limit + 1 .. below - 1`` has been chosen exactly three times."""
+    """Return whether exactly three kickers of some rank in ``limit + 1 .. below - 1`` have been chosen."""
     rank = limit + U1
     while rank < below:
         if count_of(chosen, rank) == U3:
@@ -178,7 +178,7 @@ def _has_trio_above(chosen: np.uint64, limit: np.uint64, below: np.uint64) -> bo
 def _can_complete(
     allowed: np.uint64, already: np.uint64, left: np.uint64, plain: np.uint64, wanted: np.uint64, trio_counts: bool
 ) -> bool:
-    """Return whether one or more further kickers of a rank leave a number that the higher ranks can supply.
+    """Return whether choosing a rank as the next kicker can still lead to a complete kicker set.
 
     Args:
         allowed: How often the rank may be used, as bits.
@@ -202,7 +202,7 @@ def _can_complete(
 def _reachable_sums(
     allowed: np.uint64, plain: np.uint64, with_trio: np.uint64, trio_counts: bool
 ) -> tuple[np.uint64, np.uint64]:
-    """Return the possible numbers of kickers from this rank upwards as bits: overall, and with a required trio."""
+    """Return as bits how many kickers a rank and the higher ranks can supply, without and with a required trio."""
     sums, sums_with_trio, times = U0, U0, U0
     while times <= U4:
         if (allowed >> times) & U1:
@@ -214,7 +214,7 @@ def _reachable_sums(
 
 @part_kernel
 def _repeated_options(body: Body, left: np.uint64, chosen: np.uint64, floor: np.uint64, rules: np.ndarray) -> np.uint64:
-    """Return the mask of the next kicker's possible ranks under rules that let a rank be used more than once."""
+    """Return a mask of the ranks for the next kicker under rules that allow several kickers of one rank."""
     first, one_joker = left == body.kickers, rules[variant.R_TWO_JOKERS] == U0
     needs_trio = body.trio_above != _NO_TRIO
     # The floor's own number is final once a higher rank is chosen.
@@ -243,7 +243,7 @@ def _repeated_options(body: Body, left: np.uint64, chosen: np.uint64, floor: np.
 
 @pure_kernel
 def are_kickers_legal(row: np.ndarray, hand: np.uint64, main: np.uint64, kickers: np.uint64, rules: np.ndarray) -> bool:
-    """Return whether a kicker hand is legal with a main group that the seat to act plays from its hand."""
+    """Return whether kickers (a hand word) are legal for a main group that the seat to act plays from ``hand``."""
     body = body_of(row, hand, main, rules)
     left, chosen, floor = body.kickers, U0, U0
     while left > U0 and kickers & PLANE != U0:

@@ -1,4 +1,4 @@
-"""The layout of an engine state: one game is ``ROW_WORDS`` unsigned 64-bit words, and nothing else.
+"""The layout of the game-state array, which holds a whole game in ``ROW_WORDS`` unsigned 64-bit words.
 
 Copying, hashing, pickling, sharing and batching a game is copying, hashing ... a row.  The recent moves that
 observations need are a ring beside it, which search without networks never copies.

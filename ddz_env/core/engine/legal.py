@@ -1,4 +1,4 @@
-"""Legal-move generation with run bitmasks.
+"""Legal-move generation with bit masks of the lowest ranks at which the groups and chains of a hand start.
 
 A chain of length L starts where L shifted copies of a plane all hold, so one 15-bit mask says which lowest ranks
 of a segment can be played.  Ids ascend with the lowest rank inside a segment and segments ascend in the action
@@ -25,7 +25,7 @@ _CALL_OR_NOT, _ROB_OR_NOT = np.uint64(0b011), np.uint64(0b101)
 
 @inline_kernel
 def is_category_allowed(segment: int, rules: np.ndarray) -> bool:
-    """Return whether the rules allow the category that a range of main groups belongs to."""
+    """Return whether the rules allow a segment, the range of action ids of one category and chain length."""
     return ((rules[variant.R_SEGMENTS] >> np.uint64(segment)) & U1) == U1
 
 
@@ -33,7 +33,7 @@ def is_category_allowed(segment: int, rules: np.ndarray) -> bool:
 def _starts_with_kickers(
     hand: np.uint64, starts: np.uint64, segment: np.uint64, on_lead: bool, key: np.uint64, rules: np.ndarray
 ) -> np.uint64:
-    """Keep the lowest ranks of those bodies whose kickers the hand can supply in full."""
+    """Keep the lowest ranks whose bodies the rest of the hand can complete with enough kickers."""
     size, count = tables.SEGMENT_KICKER_SIZE[segment], tables.SEGMENT_KICKER_COUNT[segment]
     if size > U1 or rules[variant.R_KICKER_REPEAT] == U1:
         enough = distinct_kickers(hand, size, rules) >= tables.SEGMENT_LENGTH[segment] + count
@@ -50,7 +50,7 @@ def _starts_with_kickers(
 
 @inline_kernel
 def _chain_starts(hand: np.uint64, starts: np.uint64, segment: np.uint64, rules: np.ndarray) -> np.uint64:
-    """Keep the lowest ranks at which a chain without kickers may begin."""
+    """Remove chain starts at ranks of which the hand holds four cards, if the rules forbid such chains."""
     if rules[variant.R_CHAIN_FROM_QUAD] == U0 and tables.SEGMENT_COPIES[segment] < U4:
         starts &= ~(hand >> U48)
     return starts
@@ -58,7 +58,7 @@ def _chain_starts(hand: np.uint64, starts: np.uint64, segment: np.uint64, rules:
 
 @inline_kernel
 def segment_starts(hand: np.uint64, segment: np.uint64, on_lead: bool, key: np.uint64, rules: np.ndarray) -> np.uint64:
-    """Return the mask of lowest ranks where a hand can play a category's chain length, ignoring the move to beat.
+    """Return a mask of the lowest ranks at which a hand can form a move of one category and chain length.
 
     Args:
         hand: The hand.
@@ -80,19 +80,19 @@ def segment_starts(hand: np.uint64, segment: np.uint64, on_lead: bool, key: np.u
 
 @inline_kernel
 def holds_rocket(hand: np.uint64, rules: np.ndarray) -> bool:
-    """Return whether a hand can play the rocket."""
+    """Return whether a hand holds both jokers and the rules allow the rocket."""
     return (hand & JOKERS) == JOKERS and is_category_allowed(tables.SEG_ROCKET, rules)
 
 
 @inline_kernel
 def bomb_ranks(hand: np.uint64, rules: np.ndarray) -> np.uint64:
-    """Return the mask of the ranks in which a hand holds a bomb that beats other categories."""
+    """Return a mask of the ranks of the hand's bombs, or 0 if bombs beat no other category under the rules."""
     return (hand >> U48) if rules[variant.R_BOMBS] == U1 else U0
 
 
 @inline_kernel
 def set_bits(mask: np.ndarray, base: np.uint64, bits: np.uint64) -> None:
-    """Set up to 16 bits of a mask of 64-bit words, starting at a given bit offset."""
+    """Merge up to 16 bits into a mask of 64-bit words, at a given bit offset, with a bitwise or."""
     word, shift = base >> U6, base & U63
     mask[word] |= bits << shift
     if shift > U48:
@@ -101,7 +101,7 @@ def set_bits(mask: np.ndarray, base: np.uint64, bits: np.uint64) -> None:
 
 @inline_kernel
 def _set_shape_bits(mask: np.ndarray, hand: np.uint64, plane: np.uint64, shape: int, rules: np.ndarray) -> None:
-    """Set the legal lead bits of all categories that share one body shape, at every chain length.
+    """Mark in a mask the legal leads of all categories whose bodies have one shape, at every chain length.
 
     Each start mask follows from the one of the next shorter chains, until none is left.
     """
@@ -127,7 +127,7 @@ def _set_shape_bits(mask: np.ndarray, hand: np.uint64, plane: np.uint64, shape: 
 
 @inline_kernel
 def write_lead_mask(hand: np.uint64, rules: np.ndarray, mask: np.ndarray) -> None:
-    """Set the bits of all main groups that a hand can lead, in a zeroed mask of shape ``[MASK_WORDS]``."""
+    """Mark the moves that a hand can lead, by main-group action id, in a zeroed mask of shape ``[MASK_WORDS]``."""
     if holds_rocket(hand, rules):
         set_bits(mask, tables.ROCKET_ID, U1)
     for shape in range(tables.SHAPE_COPIES.size):
@@ -139,7 +139,7 @@ def write_lead_mask(hand: np.uint64, rules: np.ndarray, mask: np.ndarray) -> Non
 
 @inline_kernel
 def follow_starts(hand: np.uint64, segment: np.uint64, key: np.uint64, rules: np.ndarray) -> np.uint64:
-    """Return the mask of the lowest ranks at which a hand beats a move of the same category and chain length."""
+    """Return a mask of the lowest ranks at which a hand beats a move of the same category and chain length."""
     starts = segment_starts(hand, segment, _ON_FOLLOW, key, rules)
     if rules[variant.R_TRIO_KICKERS] == variant.KICKER_TRIOS_MERGE and is_plane_with_solos(segment):
         return starts  # compared by the highest trio, kickers included: see body_at
@@ -148,14 +148,14 @@ def follow_starts(hand: np.uint64, segment: np.uint64, key: np.uint64, rules: np
 
 @inline_kernel
 def pending_options(row: np.ndarray, rules: np.ndarray) -> np.uint64:
-    """Return the mask of the kicker ranks that are legal in the kicker stage of a game."""
+    """Return a mask of the legal ranks for the next kicker of the move that the seat to act is building."""
     body = body_of(row, row[at.HANDS + np.int64(row[at.SEAT])], row[at.PENDING], rules)
     return kicker_options(body, row[at.LEFT], row[at.CHOSEN], row[at.FLOOR], rules)
 
 
 @inline_kernel
 def bid_options(row: np.ndarray, rules: np.ndarray) -> np.uint64:
-    """Return the legal bids as four bits: declining and every bid above the highest (or call and rob)."""
+    """Return a mask of the legal bids: bit 0 declines, bits 1..3 bid, or bit 1 calls and bit 2 robs."""
     highest = get_bid(row, at.HIGHEST_BID)
     if rules[variant.R_BIDDING] == variant.BIDDING_ROBBING:
         return _CALL_OR_NOT if highest == U0 else _ROB_OR_NOT
@@ -231,7 +231,7 @@ def _write_follow_mask(row: np.ndarray, hand: np.uint64, rules: np.ndarray, mask
 
 @inline_kernel
 def count_legal(mask: np.ndarray) -> np.uint64:
-    """Count the legal actions in a mask."""
+    """Return the number of legal actions (set bits) in a mask of shape ``[MASK_WORDS]``."""
     total = U0
     for word in range(tables.MASK_WORDS):
         total += words.popcount(mask[word])
@@ -240,14 +240,14 @@ def count_legal(mask: np.ndarray) -> np.uint64:
 
 @inline_kernel
 def is_legal_action(mask: np.ndarray, action: np.uint64) -> bool:
-    """Return whether an action id is set in a mask of legal actions, shape ``[MASK_WORDS]``."""
+    """Return whether a mask of legal actions, shape ``[MASK_WORDS]``, contains an action id."""
     word: np.uint64 = mask[np.int64(action >> U6)]
     return bool(((word >> (action & U63)) & U1) == U1)
 
 
 @inline_kernel
 def nth_legal(mask: np.ndarray, k: np.uint64) -> np.uint64:
-    """Return the ``k``-th legal action id of a mask, in ascending order."""
+    """Return the ``k``-th lowest legal action id in a mask, where ``k`` counts from zero."""
     for word in range(tables.MASK_WORDS):
         bits = mask[word]
         count = words.popcount(bits)
@@ -259,7 +259,7 @@ def nth_legal(mask: np.ndarray, k: np.uint64) -> np.uint64:
 
 @inline_kernel
 def finishing_action(hand: np.uint64, mask: np.ndarray) -> np.uint64:
-    """Return the lowest legal main group that empties a hand, or 0 if no main group does.
+    """Return the lowest legal action id whose move plays all cards of a hand, or 0 if there is none.
 
     Args:
         hand: The acting seat's hand.

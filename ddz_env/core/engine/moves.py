@@ -1,4 +1,4 @@
-"""Enumeration of whole moves, each a main group with its kickers, in a defined order."""
+"""Listing, counting and drawing of whole moves (with their kickers), by ascending action id and then by kickers."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _U64 = np.uint64(64)
 
 @kernel
 def list_moves(row: np.ndarray, rules: np.ndarray, mains: np.ndarray, kickers: np.ndarray) -> int:
-    """List the legal whole moves of a game at the start of a decision (not in the middle of a move).
+    """Write the legal whole moves of the seat to act into two arrays (action ids and kickers), in ascending order.
 
     The order is ascending by action id, then by the kicker ranks as a sequence.  Bids and doubling answers are
     moves without kickers.
@@ -54,7 +54,7 @@ def list_moves(row: np.ndarray, rules: np.ndarray, mains: np.ndarray, kickers: n
 
 @kernel
 def list_all_moves(row: np.ndarray, rules: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return all legal whole moves of a game in new arrays: main ids and kickers (:func:`list_moves`)."""
+    """Return all legal whole moves (:func:`list_moves`) as two new arrays: action ids, and kickers as hand words."""
     capacity = _COMMON_MOVES
     mains, kickers = np.empty(capacity, np.uint64), np.empty(capacity, np.uint64)
     count = list_moves(row, rules, mains, kickers)
@@ -68,7 +68,7 @@ def list_all_moves(row: np.ndarray, rules: np.ndarray) -> tuple[np.ndarray, np.n
 def list_kickers(
     row: np.ndarray, rules: np.ndarray, main: np.uint64, mains: np.ndarray, kickers: np.ndarray, count: int
 ) -> int:
-    """Append every kicker set of one main group by a depth-first walk with an explicit stack.
+    """Append one move to two arrays for every legal kicker set of a main group, found by depth-first search.
 
     Args:
         row: The game.
@@ -109,7 +109,7 @@ def list_kickers(
 
 @pure_kernel
 def nth_kicker_set(row: np.ndarray, rules: np.ndarray, main: np.uint64, nth: np.uint64) -> tuple[np.uint64, np.uint64]:
-    """Return one of the kicker sets that :func:`list_kickers` lists, without listing them.
+    """Return the ``nth`` kicker set in the order of :func:`list_kickers`, without listing the earlier ones.
 
     The last kickers of a set are counted, not visited.
 
@@ -147,7 +147,7 @@ def nth_kicker_set(row: np.ndarray, rules: np.ndarray, main: np.uint64, nth: np.
 
 @pure_kernel
 def draw_move(row: np.ndarray, rules: np.ndarray, mask: np.ndarray, bits: np.uint64) -> tuple[np.uint64, np.uint64]:
-    """Draw a whole move uniformly from the moves that :func:`list_moves` lists.
+    """Draw a whole move uniformly from those that :func:`list_moves` lists, without listing them.
 
     Args:
         row: The game at the start of a decision, shape ``[32]``, uint64.

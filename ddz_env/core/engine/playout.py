@@ -1,4 +1,4 @@
-"""The fastest policy, random play that is uniform over each stage's actions (``random-staged``)."""
+"""Random play that draws uniformly among the actions of each stage of a move (the agent ``random-staged``)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _BEHIND = np.uint64(33)
 
 @part_kernel
 def _draw_reply(row: np.ndarray, rules: np.ndarray, bits: np.uint64) -> np.uint64:
-    """Return the reply, or the pass, that 64 random bits select."""
+    """Map 64 random bits uniformly to a legal reply or the pass, and return its action id."""
     hand = row[at.HANDS + np.int64(row[at.SEAT])]
     base, starts, bombs, rocket = find_replies(hand, row[at.TARGET], row[at.KEY], rules)
     word = U1 | (starts << (_BEHIND if base > tables.ROCKET_ID else U1)) | (bombs << U16) | (rocket << U32)
@@ -49,7 +49,7 @@ def draw_action(row: np.ndarray, rules: np.ndarray, mask: np.ndarray, state: np.
 def draw_kickers(
     row: np.ndarray, hand: np.uint64, main: np.uint64, rules: np.ndarray, state: np.uint64
 ) -> tuple[np.uint64, np.uint64]:
-    """Draw the kickers of a legal main group, uniformly at every stage; return them and the generator's new state."""
+    """Draw the kickers of a move rank by rank, uniformly each time; return them and the generator's new state."""
     body = body_of(row, hand, main, rules)
     chosen, floor, left = U0, U0, body.kickers
     while left > U0:
@@ -63,7 +63,7 @@ def draw_kickers(
 
 @kernel
 def play_random_games(games: int, seed: np.uint64, rules: np.ndarray) -> tuple[int, np.ndarray]:
-    """Play whole games with uniformly random choices at every stage, on one thread.
+    """Play games with uniformly random actions on one thread; return the number of decisions and each seat's wins.
 
     Args:
         games: How many.
@@ -84,7 +84,7 @@ def play_random_games(games: int, seed: np.uint64, rules: np.ndarray) -> tuple[i
 
 @part_kernel
 def _play_game(row: np.ndarray, state: np.uint64, rules: np.ndarray, mask: np.ndarray) -> int:
-    """Deal a game into an engine state, play it to its end, and return the number of decisions."""
+    """Deal a game into a game-state array, play it with random actions, and return the number of decisions."""
     decisions = 0
     new_game(row, state, rules)
     while row[at.STAGE] != at.STAGE_OVER:

@@ -1,4 +1,4 @@
-"""The SplitMix64 random generator: one word of state, and the same stream on every platform.
+"""The SplitMix64 random generator, with 64 bits of state and the same numbers on every platform.
 
 Reference: G. Steele, D. Lea, C. Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014.
 """
@@ -20,13 +20,13 @@ _U31 = np.uint64(31)
 
 @inline_kernel
 def advance(state: np.uint64) -> np.uint64:
-    """Return the next state of the generator."""
+    """Return the SplitMix64 state that follows a given state."""
     return state + _GAMMA
 
 
 @inline_kernel
 def mix(state: np.uint64) -> np.uint64:
-    """Return the 64 random bits that a generator state yields."""
+    """Scramble a SplitMix64 generator state into 64 random bits."""
     state = (state ^ (state >> _U30)) * _MIX1
     state = (state ^ (state >> _U27)) * _MIX2
     return state ^ (state >> _U31)

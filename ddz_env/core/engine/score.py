@@ -1,4 +1,4 @@
-"""Scoring: the recorded bids, the stake, and the returns of a finished game."""
+"""Scoring: the recorded bids, the current stake, and the returns of a finished game."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _WORD = np.uint64(65535)
 
 @inline_kernel
 def landlord_won(row: np.ndarray) -> bool:
-    """Return whether the landlord won a finished game."""
+    """Return whether the first seat to run out of cards in a finished game is the landlord."""
     return row[at.WINNER] == row[at.LANDLORD] + U1
 
 
@@ -37,34 +37,34 @@ def is_spring(row: np.ndarray, rules: np.ndarray) -> bool:
 
 @inline_kernel
 def get_bid(row: np.ndarray, field: int | np.uint64) -> np.uint64:
-    """Return a field of an engine state's bid word: the bid of a seat (0..2), or one of the fields after the bids."""
+    """Read a 4-bit field of a game's bid word: the bid of seat 0..2, or a later field such as the highest bid."""
     bid: np.uint64 = (row[at.BIDS] >> (U4 * np.uint64(field))) & U15
     return bid
 
 
 @inline_kernel
 def set_bid(row: np.ndarray, field: int | np.uint64, value: np.uint64) -> None:
-    """Write a field of an engine state's bid word."""
+    """Write a 4-bit field of a game's bid word; see :func:`get_bid` for the fields."""
     shift = U4 * np.uint64(field)
     row[at.BIDS] = (row[at.BIDS] & ~(U15 << shift)) | (value << shift)
 
 
 @inline_kernel
 def is_hand_shown(row: np.ndarray) -> bool:
-    """Return whether the landlord has shown its hand."""
+    """Return whether the landlord has chosen to show its hand."""
     return bool(get_bid(row, at.SHOWN) == U1)
 
 
 @pure_kernel
 def compute_stake(row: np.ndarray) -> np.uint64:
-    """Return the current stake: the bid (1 without one), doubled by robs, a shown hand, bombs and rockets."""
+    """Return the current stake: the highest bid (at least 1), doubled for each rob, shown hand, bomb and rocket."""
     base = max(get_bid(row, at.HIGHEST_BID), U1)
     return base << (row[at.BOMBS] + get_bid(row, at.ROBS) + get_bid(row, at.SHOWN))
 
 
 @part_kernel
 def write_returns(row: np.ndarray, rules: np.ndarray, scoring: int, peasant_reward: float, returns: np.ndarray) -> None:
-    """Write each seat's return in a finished game; all returns are zero if everybody declined.
+    """Write each seat's return in a finished game; all returns are zero if everybody declined to bid.
 
     Args:
         row: A finished game.

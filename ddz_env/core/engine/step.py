@@ -1,4 +1,4 @@
-"""Unchecked application of actions to an engine state in place, with or without its ring of recent moves."""
+"""In-place application of actions to a game-state array, without legality checks."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from ddz_env.support.compiling import inline_kernel, part_kernel, pure_kernel
 
 @inline_kernel
 def next_seat(seat: np.uint64, rules: np.ndarray) -> np.uint64:
-    """Return the seat that acts after ``seat``."""
+    """Return the seat after ``seat`` in playing order, wrapping around to seat 0."""
     seat += U1
     return U0 if seat == rules[variant.R_PLAYERS] else seat
 
 
 @inline_kernel
 def hand_size(row: np.ndarray, seat: np.uint64) -> np.uint64:
-    """Return how many cards a seat holds, in a full engine state or in a view."""
+    """Return how many cards a seat holds, given a full game-state array or a view's array."""
     if row[at.SIZES] != U0:
         return (row[at.SIZES] >> (U8 * seat)) & BYTE
     return words.popcount(row[at.HANDS + np.int64(seat)])
@@ -31,13 +31,13 @@ def hand_size(row: np.ndarray, seat: np.uint64) -> np.uint64:
 
 @inline_kernel
 def body_cards(main: np.uint64) -> np.uint64:
-    """Return the body of a main group as a hand."""
+    """Return the cards of a main-group action id, without kickers, as a 64-bit hand word."""
     return tables.MAIN_CARDS[main]
 
 
 @inline_kernel
 def apply_action(row: np.ndarray, action: np.uint64, rules: np.ndarray) -> None:
-    """Play one action for the seat to act, which must be legal because nothing is checked.
+    """Apply an action of the seat to act to a game in place, without checking that it is legal.
 
     Args:
         row: The game, shape ``[32]``, uint64, changed in place.
@@ -85,7 +85,7 @@ def _play_pass(row: np.ndarray, rules: np.ndarray) -> None:
 
 @inline_kernel
 def play_move(row: np.ndarray, main: np.uint64, kickers: np.uint64, rules: np.ndarray) -> None:
-    """Play a whole move (or pass) at once; the game must be in the play stage and the move legal.
+    """Play a whole move or a pass in place, without checks; the game must be in the play stage.
 
     Args:
         row: The game, shape ``[32]``, uint64, changed in place.
@@ -101,7 +101,7 @@ def play_move(row: np.ndarray, main: np.uint64, kickers: np.uint64, rules: np.nd
 
 @inline_kernel
 def _play_cards(row: np.ndarray, main: np.uint64, kickers: np.uint64, rules: np.ndarray) -> None:
-    """Play a whole move, and record the data that observations, views and scores read."""
+    """Play a whole move, and update the played cards and counters that observations, views and scores read."""
     seat = row[at.SEAT]
     segment = tables.MAIN_SEGMENT[main]
     body, copies = body_cards(main) & PLANE, tables.BODY_COPIES[segment]
@@ -123,7 +123,7 @@ def _play_cards(row: np.ndarray, main: np.uint64, kickers: np.uint64, rules: np.
 
 @inline_kernel
 def play_without_bookkeeping(row: np.ndarray, main: np.uint64, kickers: np.uint64, rules: np.ndarray) -> None:
-    """Play a whole move in a simulation, updating only hands, turn, target, bombs and winner.
+    """Play a whole move in a simulation, updating only hands, turn, move to beat, bombs and winner.
 
     Simulations use it; the row must be in the play stage.
 
@@ -157,7 +157,7 @@ def play_without_bookkeeping(row: np.ndarray, main: np.uint64, kickers: np.uint6
 
 @inline_kernel
 def pass_turn(row: np.ndarray, rules: np.ndarray) -> None:
-    """Pass the turn: the next seat follows, or the owner of the unbeaten move leads."""
+    """Pass the turn to the next seat or, if all others have passed, back to the owner of the unbeaten move."""
     row[at.PASSES] += U1
     if row[at.PASSES] + U1 == rules[variant.R_PLAYERS]:
         row[at.SEAT] = row[at.OWNER]
@@ -170,7 +170,7 @@ def pass_turn(row: np.ndarray, rules: np.ndarray) -> None:
 
 @part_kernel
 def _merge_reading(row: np.ndarray, main: np.uint64, segment: np.uint64, start: np.uint64, kickers: np.uint64) -> None:
-    """Set the move to beat according to DouZero's reading of a plane with solos.
+    """Set the move to beat after a plane with solo kickers, as DouZero interprets the cards.
 
     DouZero reads the cards alone: a kicker four times makes no category (only a bomb follows), a kicker trio next to
     a body of three makes a plane of four, any other kicker trio counts as the plane's highest rank.
@@ -198,7 +198,7 @@ def _merge_reading(row: np.ndarray, main: np.uint64, segment: np.uint64, start: 
 
 @part_kernel
 def _bid(row: np.ndarray, bid: np.uint64, rules: np.ndarray) -> None:
-    """Make a bid: 0 declines and 1..3 bid; under robbing rules, 1 calls and 2 robs."""
+    """Apply a bid (0 declines; under robbing rules 1 calls and 2 robs) and, if it is the last, end the auction."""
     row[at.MOVES] += U1
     robbing = rules[variant.R_BIDDING] == variant.BIDDING_ROBBING
     ended = _call_or_rob(row, bid, rules) if robbing else _outbid(row, bid, rules)
@@ -263,7 +263,7 @@ def _call_or_rob(row: np.ndarray, answer: np.uint64, rules: np.ndarray) -> bool:
 
 @pure_kernel
 def make_landlord(row: np.ndarray, seat: np.uint64, rules: np.ndarray) -> None:
-    """End the auction: one seat becomes the landlord, picks up the landlord cards and acts next.
+    """Make a seat the landlord: end the auction, and give the seat the landlord cards and the next turn.
 
     Args:
         row: The game, in the auction, changed in place.
@@ -300,7 +300,7 @@ def _answer_doubling(row: np.ndarray, doubled: np.uint64, rules: np.ndarray) -> 
 
 @pure_kernel
 def apply_and_record(row: np.ndarray, ring: np.ndarray, action: np.uint64, rules: np.ndarray) -> None:
-    """Play one action as :func:`apply_action` does, and record a completed move in the ring of recent moves.
+    """Apply an action as :func:`apply_action` does, and add a completed move to the buffer of recent moves.
 
     Args:
         row: The game, changed in place.

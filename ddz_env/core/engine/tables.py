@@ -1,4 +1,4 @@
-"""The action table as constant arrays that Numba compiles into kernels; the compile cache notices edits to it."""
+"""The action table as constant arrays, which Numba compiles into the functions that use them."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ DOUBLE_ID = np.uint64(actions.DOUBLE_BASE)
 
 
 def _make_mask(ids: list[int]) -> np.ndarray:
-    """Return a mask in which the given action ids are set."""
+    """Return a mask of 64-bit words in which the bits of the given action ids are set."""
     mask = np.zeros(MASK_WORDS, np.uint64)
     for action in ids:
         mask[action // 64] |= np.uint64(1 << action % 64)

@@ -1,4 +1,4 @@
-"""Dealing of a first game with an unshuffled deck, whose cards come from a previous game played at random."""
+"""Deals with an unshuffled deck: the cards of a previous game, played at random, are collected, cut and dealt."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ddz_env.support.compiling import part_kernel, pure_kernel
 
 @pure_kernel
 def new_unshuffled_game(row: np.ndarray, seed: np.uint64, rules: np.ndarray, mask: np.ndarray) -> None:
-    """Deal and begin a game with an unshuffled deck, drawn from a 64-bit generator state.
+    """Start a game with an unshuffled deck: play a previous game at random, and deal its collected cards.
 
     The last game is dealt as that function deals it; seat 0 takes the landlord cards, without an auction, and every
     move is uniform over the legal ones.
@@ -46,7 +46,7 @@ def new_unshuffled_game(row: np.ndarray, seed: np.uint64, rules: np.ndarray, mas
 
 @part_kernel
 def _begin_play(row: np.ndarray) -> None:
-    """Let seat 0 lead as landlord with the landlord cards, skipping any auction."""
+    """Skip any auction, give seat 0 the landlord cards and let it lead."""
     if row[at.LANDLORD] == at.NO_SEAT:
         row[at.HANDS] = add_hand(row[at.HANDS], row[at.BOTTOM])
     row[at.BOTTOM] = U0

@@ -1,4 +1,4 @@
-"""Representation of a hand as one 64-bit word, and the bit operations on it.
+"""Hands packed into 64-bit words of four bit planes, and the bit operations on them.
 
 A hand is an unsigned 64-bit word of four 16-bit *planes*: bit ``r`` of plane ``j`` is set when the hand holds at
 least ``j + 1`` cards of rank ``r``.  Thresholds (at least one, two, three, four of a rank), which every run
@@ -45,7 +45,7 @@ def lowest_bit(word: np.uint64) -> np.uint64:
 
 @inline_kernel
 def select_bit(word: np.uint64, k: np.uint64) -> np.uint64:
-    """Return the index of the ``k``-th set bit of a word, counted from zero.
+    """Return the index of the ``k``-th lowest set bit of a word, where ``k`` counts from zero.
 
     The first four steps do not branch: how often the loop runs is drawn at random, so the processor guesses it wrongly.
     """
@@ -67,7 +67,7 @@ def count_of(hand: np.uint64, rank: np.uint64) -> np.uint64:
 
 @inline_kernel
 def body_mask(rank: np.uint64, length: np.uint64) -> np.uint64:
-    """Return the ranks of a chain as a 15-bit mask, from the lowest rank and the length."""
+    """Return a mask of ``length`` consecutive ranks, starting at ``rank``."""
     return ((U1 << length) - U1) << rank
 
 
@@ -97,7 +97,7 @@ def add_cards(hand: np.uint64, mask: np.uint64, copies: np.uint64) -> np.uint64:
 
 @inline_kernel
 def ranks_with_count(hand: np.uint64, copies: np.uint64) -> np.uint64:
-    """Return the mask of the ranks in which a hand holds exactly ``copies`` cards (1..4)."""
+    """Return a mask of the ranks of which a hand holds exactly ``copies`` cards (1..4)."""
     at_least = (hand >> (U16 * (copies - U1))) & PLANE
     more = ((hand >> (U8 * copies)) >> (U8 * copies)) & PLANE
     return at_least & ~more

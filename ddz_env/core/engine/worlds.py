@@ -1,4 +1,4 @@
-"""Sampling of full games that agree with a seat's knowledge, and random playouts."""
+"""Sampling of full games that agree with a seat's knowledge (determinizations), and random playouts."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _BYTE = np.uint64(0xFF)
 
 @inline_kernel
 def determinize(view: np.ndarray, seat: np.uint64, rules: np.ndarray, state: np.uint64, row: np.ndarray) -> np.uint64:
-    """Draw a game that is consistent with a view, uniformly over deals of cards.
+    """Fill in the hidden hands of a view at random, with every consistent deal of the cards equally likely.
 
     The face-up landlord cards that the landlord has not played stay with the landlord; cards that are in no hand stay
     undealt; before the auction has ended three of them are the bottom.  Under unshuffled rules the deals of cards are
@@ -75,7 +75,7 @@ def determinize(view: np.ndarray, seat: np.uint64, rules: np.ndarray, state: np.
 
 @kernel
 def sample_world(view: np.ndarray, seat: np.uint64, rules: np.ndarray, state: np.uint64, row: np.ndarray) -> bool:
-    """Draw a game that is consistent with a view; return False if there are too few cards for the hands."""
+    """Fill in the hidden hands of a view at random; return False if there are too few hidden cards."""
     needed = np.int64(0)
     for other in range(3):
         if np.uint64(other) != seat:
@@ -93,7 +93,7 @@ def sample_world(view: np.ndarray, seat: np.uint64, rules: np.ndarray, state: np
 
 @kernel
 def sample_hands(view: np.ndarray, seat: np.uint64, rules: np.ndarray, state: np.uint64, hands: np.ndarray) -> None:
-    """Draw the hands of several games that are consistent with a view.
+    """Draw the hidden cards of a view several times, and write the hands and undealt cards, shape ``[n, 4]``.
 
     Args:
         view: The observer's row, shape ``[32]``.
@@ -114,7 +114,7 @@ def sample_hands(view: np.ndarray, seat: np.uint64, rules: np.ndarray, state: np
 
 @kernel
 def play_to_end(row: np.ndarray, rules: np.ndarray, state: np.uint64) -> None:
-    """Play a game to its end in place, with uniformly random choices at every stage."""
+    """Play a game to its end in place with uniformly random actions."""
     mask = np.empty(MASK_WORDS, np.uint64)
     while row[at.STAGE] != at.STAGE_OVER:
         action, state = draw_action(row, rules, mask, state)
@@ -125,7 +125,7 @@ def play_to_end(row: np.ndarray, rules: np.ndarray, state: np.uint64) -> None:
 def play_to_end_repeatedly(
     row: np.ndarray, rules: np.ndarray, seed: np.uint64, scoring: int, peasant_reward: float, returns: np.ndarray
 ) -> None:
-    """Play copies of a game to the end with uniformly random actions, and write their returns.
+    """Play several copies of a game to the end with random actions, and write the returns, shape ``[n, 3]``.
 
     Args:
         row: The game; it stays as it is.

@@ -1,4 +1,4 @@
-"""Numerical observations: a layout table for each vector, and the kernels that write the vectors by these tables.
+"""Observations as byte vectors: a layout table for each vector, and functions that write the vectors.
 
 Every vector here is a row of signed bytes.  Cards are 15 counts, one per rank; each such field is followed by
 one byte that belongs to it, so that a field is two 64-bit words and is written by two stores.  Kernels therefore
@@ -70,21 +70,21 @@ if TYPE_CHECKING:
 
 
 class HasRow(Protocol):
-    """An object that holds an engine state: a :class:`~ddz_env.State` or a PettingZoo environment."""
+    """An object with a game-state array: a :class:`~ddz_env.State` or a PettingZoo environment."""
 
     @property
     def row(self) -> npt.NDArray[np.uint64]:
-        """The engine state of the game, shape ``[32]``, uint64."""
+        """The game-state array, shape ``[32]``, uint64."""
         ...
 
     @property
     def rule_words(self) -> npt.NDArray[np.uint64]:
-        """The rules as an array that kernels read, shape ``[18]``."""
+        """The rules as an array for compiled functions, shape ``[18]``, uint64."""
         ...
 
 
 def observe(game: State | View, seat: int | None = None) -> npt.NDArray[np.int8]:
-    """Encode what a seat sees of a game as a numerical vector with the layout ``OBSERVATION``.
+    """Encode what a seat sees of a game as a vector, shape ``[OBSERVATION_SIZE]``, int8.
 
     Args:
         game: A state, or a view (of that seat).
@@ -105,7 +105,7 @@ def observe(game: State | View, seat: int | None = None) -> npt.NDArray[np.int8]
 
 
 def mask_bytes(words: npt.NDArray[np.uint64]) -> npt.NDArray[np.int8]:
-    """Convert masks that kernels wrote as words to one byte per action, shape ``[..., 400]``.
+    """Reinterpret action masks stored as words as one byte per action, shape ``[..., 400]``, int8.
 
     Args:
         words: Shape ``[..., MASK_BYTE_WORDS]``, uint64 (:func:`expand_mask`).
@@ -131,7 +131,7 @@ def action_mask(game: HasRow) -> npt.NDArray[np.int8]:
 
 
 def full_state(game: HasRow) -> npt.NDArray[np.int8]:
-    """Encode the whole game, including hidden hands, as a numerical vector with the layout ``STATE``.
+    """Encode the whole game, including hidden hands, as a vector, shape ``[STATE_SIZE]``, int8.
 
     Args:
         game: A state, or the game of an environment.

@@ -1,4 +1,4 @@
-"""The layout tables, which list every vector's features in order with their ranges and meanings."""
+"""The layout tables of the observation vectors, which list the features in order with ranges and meanings."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Feature:
 
     @property
     def highs(self) -> tuple[int, ...]:
-        """The highest values that each byte of the feature can have."""
+        """The highest value of each byte of the feature."""
         return self.high if isinstance(self.high, tuple) else (self.high,) * self.size
 
 
@@ -77,18 +77,18 @@ class Layout:
 
     @property
     def word_offsets(self) -> Any:
-        """The index of the 64-bit word that starts with each feature, by name; features inside a word are omitted."""
+        """The word index of each feature that starts at a 64-bit word, by feature name."""
         starts = {name: offset // WORD for name, offset in self.offsets.items() if offset % WORD == 0}
         return namedtuple("word_offsets", starts)(**starts)
 
     def byte_offsets_from(self, name: str) -> Any:
-        """Return the byte offset of each feature from a named one onwards, relative to that feature, as uint64."""
+        """Return byte offsets, relative to a named feature, of that feature and all later ones, as uint64."""
         first = self.offsets[name]
         distances = {name: np.uint64(offset - first) for name, offset in self.offsets.items() if offset >= first}
         return namedtuple("byte_offsets", distances)(**distances)
 
     def split(self, vector: npt.NDArray[np.int8]) -> dict[str, npt.NDArray[np.int8]]:
-        """Split a vector, or a batch of vectors, into its features by name.
+        """Split a vector, or a batch of vectors, into a dict of features by name.
 
         Args:
             vector: Shape ``[..., size]``.
@@ -112,14 +112,14 @@ class Layout:
 
 
 def _card_field(name: str, description: str, beside: str, high: int, meaning: str) -> tuple[Feature, Feature]:
-    """Make a card feature of 15 counts, and the one-byte feature that fills its second word."""
+    """Make a feature of 15 card counts, and a one-byte feature that pads it to two 64-bit words."""
     return Feature(name, len(FULL_DECK), 0, FULL_DECK, description), Feature(beside, 1, 0, high, meaning)
 
 
 def _field_of_each_seat(
     seats: Iterable[object], name: str, description: str, beside: str, high: int, meaning: str
 ) -> Iterator[Feature]:
-    """Make the card features of each seat, inserting the seat into the braces in names and meanings."""
+    """Yield the card features of each seat, with the seat filled into names and descriptions."""
     for seat in seats:
         yield from _card_field(
             name.format(seat), description.format(seat), beside.format(seat), high, meaning.format(seat)

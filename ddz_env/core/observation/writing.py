@@ -1,4 +1,4 @@
-"""The kernels that write observations, masks and states by the layout tables."""
+"""Compiled functions that write observations, action masks and full states by the layout tables."""
 
 from __future__ import annotations
 
@@ -40,20 +40,20 @@ def spread_bits(bits: np.uint64) -> np.uint64:
 
 @inline_kernel
 def count_low_ranks(hand: np.uint64) -> np.uint64:
-    """Count a hand's cards of ranks 0..7, using one byte per rank."""
+    """Count a hand's cards of ranks 0..7, packed into one byte per rank."""
     counts = spread_bits(hand & BYTE) + spread_bits((hand >> U16) & BYTE)
     return counts + spread_bits((hand >> U32) & BYTE) + spread_bits((hand >> U48) & BYTE)
 
 
 @inline_kernel
 def count_high_ranks(hand: np.uint64) -> np.uint64:
-    """Count a hand's cards of ranks 8..14, using one byte per rank and leaving the eighth byte free."""
+    """Count a hand's cards of ranks 8..14, packed into the lower seven bytes of a word."""
     return count_low_ranks(hand >> U8)
 
 
 @inline_kernel
 def _write_cards(out: np.ndarray, word: int, hand: np.uint64, beside: np.uint64) -> None:
-    """Write a card feature of 15 counts, and the byte that fills its second word."""
+    """Write a hand as 15 rank counts into two words, and another value into the sixteenth byte."""
     out[word] = count_low_ranks(hand)
     out[word + 1] = count_high_ranks(hand) | (beside << _U56)
 
@@ -66,13 +66,13 @@ def _shift_to_lane(value: np.uint64, lane: np.uint64) -> np.uint64:
 
 @part_kernel
 def _relative_seat(seat: np.uint64, observer: np.uint64, players: np.uint64) -> np.uint64:
-    """Return how many turns after the observer's turn a seat acts."""
+    """Return a seat's distance from the observer in playing order (0 for the observer)."""
     return seat - observer if seat >= observer else seat + players - observer
 
 
 @part_kernel
 def _stage_index(row: np.ndarray, seat: np.uint64) -> np.uint64:
-    """Return the index for the one-hot stage, which does not reveal that another seat is choosing kickers."""
+    """Return the one-hot index of the stage, hiding from other seats that a seat is choosing kickers."""
     stage = row[at.STAGE]
     if stage == at.STAGE_BID:
         return _AT_BID
@@ -87,13 +87,13 @@ def _stage_index(row: np.ndarray, seat: np.uint64) -> np.uint64:
 
 @part_kernel
 def _observed_bid(row: np.ndarray) -> np.uint64:
-    """Return the highest bid; with robbing, return 1 after a call, 2 after one rob and 3 after more robs."""
+    """Return the bid level that observations show: the highest bid plus the number of robs, at most 3."""
     return min(get_bid(row, at.HIGHEST_BID) + get_bid(row, at.ROBS), U3)
 
 
 @part_kernel
 def _past_slot(row: np.ndarray, back: np.uint64) -> np.int64:
-    """Return the ring position of the completed move that is ``back`` moves before the most recent one."""
+    """Return the index in the buffer of recent moves of the move that lies ``back`` moves before the last one."""
     return np.int64((row[at.MOVES] - U1 - back) & U15)
 
 
@@ -102,7 +102,7 @@ def _past_slot(row: np.ndarray, back: np.uint64) -> np.int64:
 
 @part_kernel
 def _write_seats(row: np.ndarray, rules: np.ndarray, seat: np.uint64, players: np.uint64, out: np.ndarray) -> None:
-    """Write the features of each relative seat (played cards, hand size, open hand, bid) and the unseen cards."""
+    """Write the played cards, hand size, open hand and bid of each seat in turn order, and the unseen cards."""
     hand = row[at.HANDS + np.int64(seat)]
     dealt = remove_hand(rules[R_DECK], row[at.LEFT_OUT])
     low = count_low_ranks(dealt) - count_low_ranks(hand)
@@ -194,7 +194,7 @@ def _write_half_built_move(row: np.ndarray, body_word: int, kicker_word: int, ou
 
 @part_kernel
 def _write_tail(row: np.ndarray, seat: np.uint64, players: np.uint64, out: np.ndarray) -> None:
-    """Write the small features that share the last two words."""
+    """Write the small features at the end of an observation, such as the role, the stage and the seat to act."""
     role = _NO_SEAT
     if row[at.LANDLORD] != _NO_SEAT:
         role = _relative_seat(seat, row[at.LANDLORD], players)
@@ -217,7 +217,7 @@ def _write_tail(row: np.ndarray, seat: np.uint64, players: np.uint64, out: np.nd
 
 @pure_kernel
 def write_observation(row: np.ndarray, ring: np.ndarray, rules: np.ndarray, seat: np.uint64, out: np.ndarray) -> None:
-    """Write what a seat sees of a game, with the layout ``OBSERVATION``.
+    """Write what a seat sees of a game as a vector in the layout ``OBSERVATION``.
 
     Nothing that the seat may not know is read, but its result would be the same if it were (see the metamorphic test).
 
@@ -237,7 +237,7 @@ def write_observation(row: np.ndarray, ring: np.ndarray, rules: np.ndarray, seat
 
 @pure_kernel
 def expand_mask(mask: np.ndarray, out: np.ndarray) -> None:
-    """Expand a mask of bits into bytes.
+    """Expand an action mask from one bit to one byte per action id.
 
     Args:
         mask: Shape ``[7]``, uint64, as written by :func:`ddz_env.core.engine.legal.write_legal_mask`.
@@ -255,7 +255,7 @@ def expand_mask(mask: np.ndarray, out: np.ndarray) -> None:
 
 @pure_kernel
 def write_mask(row: np.ndarray, rules: np.ndarray, mask: np.ndarray, out: np.ndarray) -> None:
-    """Write the legal actions of the seat to act, both as bits and as bytes.
+    """Write the mask of the legal actions of the seat to act, both as bits and as bytes.
 
     Args:
         row: The game, shape ``[32]``, uint64.
@@ -269,7 +269,7 @@ def write_mask(row: np.ndarray, rules: np.ndarray, mask: np.ndarray, out: np.nda
 
 @pure_kernel
 def write_concealed(row: np.ndarray, rules: np.ndarray, seat: np.uint64, out: np.ndarray) -> None:
-    """Write what a seat does not see, with the layout ``CONCEALED``.
+    """Write the cards hidden from a seat as a vector in the layout ``CONCEALED``.
 
     Args:
         row: The game, shape ``[32]``, uint64.
@@ -295,7 +295,7 @@ def write_concealed(row: np.ndarray, rules: np.ndarray, seat: np.uint64, out: np
 
 @pure_kernel
 def write_state(row: np.ndarray, rules: np.ndarray, out: np.ndarray) -> None:
-    """Write the whole game, with the layout ``STATE``.
+    """Write the whole game, with all hands, as a vector in the layout ``STATE``.
 
     Args:
         row: The game, shape ``[32]``, uint64.

@@ -28,7 +28,7 @@ SEATS = 3
 
 @dataclass(frozen=True)
 class BotzoneGame:
-    """One of Botzone's two Dou Dizhu games.
+    """One of Botzone's two Dou Dizhu games: its name, its rules and the kickers that its judge wants.
 
     Attributes:
         name: Its name on the platform.
@@ -53,7 +53,7 @@ GAMES = {game.name: game for game in (OLDER, NEWER)}
 
 
 def find_botzone_game(name: str) -> BotzoneGame:
-    """Find one of Botzone's games by its name.
+    """Return the Botzone game with the given platform name, such as ``FightTheLandlord``.
 
     Raises:
         InvalidOptionError: If the platform has no such Dou Dizhu.
@@ -86,7 +86,7 @@ _LONG = 3
 
 
 class Combination(NamedTuple):
-    """The combination that a judge recognizes in a set of cards.
+    """A combination of cards, as a Botzone judge recognizes it: category, lowest rank, length and kickers.
 
     Attributes:
         category: The name of its category in the action table; ``pass`` for no cards.
@@ -102,7 +102,7 @@ class Combination(NamedTuple):
 
     @property
     def weight(self) -> int:
-        """The points that the older game awards for the combination, in hundredths."""
+        """The points that ``FightTheLandlord`` awards for the combination, in hundredths."""
         category = next(category for category in CATEGORIES if category.name == self.category)
         if self.length >= _LONG and category.long_weight is not None:
             return category.long_weight
@@ -124,7 +124,7 @@ PASS = Combination("pass", -1, 0, 0)
 
 
 def recognize_combination(cards: Sequence[int], game: BotzoneGame) -> Combination | None:
-    """Recognize the combination that card ids form in a game, or return None if they form none.
+    """Return the combination that card ids form in a Botzone game, or None if they form none.
 
     Raises:
         InvalidHandError: If an id does not exist or appears twice.
@@ -148,7 +148,7 @@ def _recognize_category(counts: tuple[int, ...], name: str) -> Combination | Non
 
 
 def _recognize_sparse_shuttle(counts: tuple[int, ...]) -> Combination | None:
-    """Recognize a shuttle with one solo or one pair per quad, a combination that only the older judge knows."""
+    """Recognize a chain of quads with one solo or pair per quad, which only ``FightTheLandlord`` accepts."""
     quads = [rank for rank, count in enumerate(counts) if count == 4]
     if len(quads) < 2 or quads[-1] - quads[0] != len(quads) - 1 or quads[-1] >= CHAIN_RANKS:
         return None
@@ -163,7 +163,7 @@ _HAND, _BOTTOM = 17, 3
 
 
 class BotzoneDeal(NamedTuple):
-    """A deal in Botzone's own format.
+    """A deal in Botzone's format: each seat's card ids (``allocation``) and the landlord cards (``publiccard``).
 
     Attributes:
         allocation: Card ids of each seat: 20, 17 and 17 in the older game, 17 each in the newer one.
@@ -174,7 +174,7 @@ class BotzoneDeal(NamedTuple):
     publiccard: list[int]
 
     def state(self, game: BotzoneGame) -> State:
-        """Begin a game with the deal; seat 0 opens the auction if there is one."""
+        """Start a game with these cards; seat 0 opens the auction if there is one."""
         hands = [Hand.from_ids([card for card in ids if card not in self.publiccard]) for ids in self.allocation]
         return let_seat_0_open(State.from_hands(hands, Hand.from_ids(self.publiccard), game.rules))
 
@@ -194,7 +194,7 @@ def shuffle_and_deal(game: BotzoneGame, rng: np.random.Generator) -> BotzoneDeal
 
 
 def parse_initdata(initdata: Any, game: BotzoneGame) -> BotzoneDeal | None:
-    """Parse the deal in a judge's ``initdata`` (an object, or its text), or return None if there is no deal.
+    """Parse the deal in a judge's ``initdata`` (a JSON object or text), or return None if there is none.
 
     Raises:
         InvalidDealError: If it is not a deal of the game.
@@ -221,7 +221,7 @@ def parse_initdata(initdata: Any, game: BotzoneGame) -> BotzoneDeal | None:
 
 
 def _is_complete_deal(deal: BotzoneDeal, game: BotzoneGame, sizes: list[int]) -> bool:
-    """Return whether every card is dealt exactly once, and the landlord cards are where the game keeps them."""
+    """Return whether a deal uses every card exactly once, with the landlord cards where the game keeps them."""
     try:
         cards = [card for hand in deal.allocation for card in hand] + deal.publiccard * game.has_auction
         whole = sorted(cards) == list(range(NUM_CARDS)) and [len(hand) for hand in deal.allocation] == sizes
@@ -231,5 +231,5 @@ def _is_complete_deal(deal: BotzoneDeal, game: BotzoneGame, sizes: list[int]) ->
 
 
 def last_two_moves(played: Sequence[Sequence[int]]) -> list[list[int]]:
-    """Return the ``history`` of a request: the last two seats' moves, with ``[]`` for a pass or no move yet."""
+    """Return the ``history`` field of a request: the moves of the last two seats, ``[]`` for a pass or no move."""
     return [[], [], *map(list, played)][-2:]

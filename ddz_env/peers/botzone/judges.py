@@ -1,4 +1,4 @@
-"""Botzone's judges, stateless functions that receive a match's log and return their next output.
+"""Botzone's judges: stateless functions that map the log of a match to the judge's next output.
 
 Modelled on the judges that ``ailab-pku/botzone-local`` publishes, down to their wording of faults.
 
@@ -30,7 +30,7 @@ Log = Sequence[Mapping[str, Any]]
 def next_output(
     game: BotzoneGame, log: Log, initdata: Any = "", rng: np.random.Generator | None = None
 ) -> dict[str, Any]:
-    """Return the next output of a game's judge.
+    """Return the judge's next output, a request or the final scores, for the log of a match.
 
     Args:
         game: The game.
@@ -65,7 +65,7 @@ def _final_output(scores: Sequence[float], before: Mapping[str, Any], **after: A
 
 
 def _combination_or_pass(cards: Sequence[int], game: BotzoneGame) -> Combination:
-    """Recognize the combination that cards form, or return a pass if they form no combination."""
+    """Return the combination that cards form, or a pass if they form none."""
     return games.recognize_combination(cards, game) or PASS
 
 
@@ -96,7 +96,7 @@ class _MatchTable:
 
     @property
     def seat_to_act(self) -> int:
-        """The seat to act."""
+        """The seat to act (0, 1 or 2)."""
         return (self._landlord + len(self.played)) % SEATS
 
     @property
@@ -106,7 +106,7 @@ class _MatchTable:
 
     @property
     def event(self) -> dict[str, Any]:
-        """The last move in the form of the display data; empty before the first move."""
+        """The last move in the judge's display format; empty before the first move."""
         return {"event": {"player": self._last_seat, "action": self.played[-1]}} if self.played else {}
 
     @property
@@ -165,7 +165,7 @@ def _judge_fixed(log: Log, deal: BotzoneDeal) -> dict[str, Any]:
 
 
 def _end_by_fault(table: _MatchTable, answer: Mapping[str, Any], reason: str) -> dict[str, Any]:
-    """Make the output that ends a match by a fault, counting an unreadable first answer for seat -1."""
+    """Make the output that ends a match after a fault; an unreadable first answer is charged to seat -1."""
     turn, response = table.seat_to_act, answer.get("response")
     action: Any = table.played[-1] if table.played else []
     if not table.played and (reason.startswith("INVALID_INPUT") or not hasattr(response, "__len__")):
@@ -177,7 +177,7 @@ def _end_by_fault(table: _MatchTable, answer: Mapping[str, Any], reason: str) ->
 
 
 def _sort_cards(response: Any) -> Any:
-    """Sort cards, returning any value that cannot be sorted unchanged."""
+    """Return cards in sorted order, or any value that cannot be sorted unchanged."""
     try:
         return sorted(response)
     except TypeError:
@@ -185,7 +185,7 @@ def _sort_cards(response: Any) -> Any:
 
 
 def score_fixed_game(played: Sequence[Sequence[int]], winner: int) -> list[float]:
-    """Score a finished match of the older game: 2 for the winners, plus combination points, which peasants share.
+    """Score a finished ``FightTheLandlord`` match: 2 for winners plus combination points, averaged over peasants.
 
     Args:
         played: The card ids of every move, passes included, from seat 0 on.
@@ -238,7 +238,7 @@ def _cards_that_count(table: _MatchTable, entry: Mapping[str, Any], errors: Erro
 
 
 def read_bids(log: Log, errors: Errors) -> tuple[list[int], int | None]:
-    """Read the bids in a log so far, and the landlord once the auction is over.
+    """Return the bids in a log so far, and the landlord's seat once the auction is over (else None).
 
     An invalid bid counts as 0, and is entered among the faults.
     """
@@ -263,7 +263,7 @@ def _parse_bid(response: Any) -> int | None:
 
 
 def score_bidding_game(played: Sequence[Sequence[int]], bids: Sequence[int], landlord: int) -> list[int]:
-    """Score a finished match of the newer game: the bid, doubled by bombs, the rocket, spring and anti-spring.
+    """Score a finished ``FightTheLandlord2`` match: the bid, doubled by bombs, the rocket, spring and anti-spring.
 
     Args:
         played: The card ids of every move, passes included, from the landlord on.

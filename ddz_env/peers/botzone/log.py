@@ -27,7 +27,7 @@ class BotzoneLogError(DouDizhuError):
 
 
 class LoggedDecision(NamedTuple):
-    """A decision in a logged match, with the seat's view and the move that it chose.
+    """A decision in a logged match: the view of the seat to act, and the move that the seat chose.
 
     Attributes:
         view: What the seat saw.
@@ -40,7 +40,7 @@ class LoggedDecision(NamedTuple):
 
 @dataclass(frozen=True)
 class BotzoneLog:
-    """The log of a Botzone match.
+    """The log of a Botzone match: the entries of the judge and of the bots in turn.
 
     Attributes:
         game: Which game it is of.
@@ -57,12 +57,12 @@ class BotzoneLog:
 
     @property
     def outputs(self) -> list[dict[str, Any]]:
-        """The outputs of the judge."""
+        """The judge's outputs in the log, in order."""
         return [entry["output"] for entry in self.entries[::2]]
 
     @property
     def deal(self) -> BotzoneDeal:
-        """The deal of the match.
+        """The cards dealt in the match, read from the judge's first output.
 
         Raises:
             BotzoneLogError: If the log does not have it.
@@ -145,7 +145,7 @@ def read_logs(path: Path) -> list[BotzoneLog]:
 
 
 def read_log(text: str) -> BotzoneLog:
-    """Read the log of one match.
+    """Parse the JSON log of one match.
 
     Args:
         text: A file, or a line of one of the platform's.

@@ -32,11 +32,11 @@ KEEP_RUNNING = ">>>BOTZONE_REQUEST_KEEP_RUNNING<<<"
 
 
 class InvalidRequestError(DouDizhuError):
-    """Raised when a request or an answer of Botzone is malformed."""
+    """Raised when the requests or answers of a match in Botzone's JSON are malformed."""
 
 
 class SeatKnowledge(NamedTuple):
-    """The knowledge that a seat has of its match from Botzone's requests.
+    """What Botzone's requests tell a seat: a consistent game state, the seat and the card ids that it holds.
 
     Attributes:
         state: A game in which this seat sees what it knows; the other hands are made up.
@@ -70,7 +70,7 @@ class _PublicHistory(NamedTuple):
 
 
 def read_requests(game: BotzoneGame, requests: Requests, responses: Sequence[Any]) -> SeatKnowledge:
-    """Read the position in which a seat has to answer from its requests and its previous answers.
+    """Reconstruct the position in which a seat must answer, from its requests and previous answers.
 
     Args:
         game: The game.
@@ -99,7 +99,7 @@ def read_requests(game: BotzoneGame, requests: Requests, responses: Sequence[Any
 
 
 def read_move(cards: Sequence[int], game: BotzoneGame) -> Move:
-    """Read the move that card ids form.
+    """Return the move that card ids form under the rules of a Botzone game; no ids are a pass.
 
     Raises:
         InvalidHandError: If an id does not exist or appears twice.
@@ -115,7 +115,7 @@ def read_move(cards: Sequence[int], game: BotzoneGame) -> Move:
 
 
 def choose_card_ids(move: Move, held: Sequence[int]) -> list[int]:
-    """Choose the card ids with which a seat plays a move, taking the lowest ids that it holds of each rank.
+    """Choose the card ids that a seat plays for a move: the lowest ids that it holds of each rank.
 
     Raises:
         InvalidMoveError: If it does not hold them.
@@ -153,7 +153,7 @@ def _read_public_history(game: BotzoneGame, requests: Requests, responses: Seque
 
 
 def _known_bids(exchange: Sequence[Any] | None, seat: int, landlord: int, final: int) -> list[int]:
-    """Return the bids of the auction, as far as the seat knows them."""
+    """Return the bids of the auction as far as a seat knows them, with 0 for bids that it has not seen."""
     bids = [*map(int, exchange[0]["bid"]), int(exchange[1])] if exchange else []
     if MAX_BID in bids:
         return bids
@@ -165,7 +165,7 @@ def _known_bids(exchange: Sequence[Any] | None, seat: int, landlord: int, final:
 
 
 def _make_consistent_state(game: BotzoneGame, history: _PublicHistory) -> State:
-    """Make a game that agrees with the history, giving other seats the cards that they played and unseen cards."""
+    """Make a game that agrees with a public history, with made-up cards for the unknown part of other hands."""
     least = np.zeros((SEATS + 1, NUM_RANKS), np.int64)
     for turn, cards in enumerate(history.played):
         least[(history.landlord + turn) % SEATS] += cards_to_counts(cards)
@@ -200,7 +200,7 @@ class BotzonePlayer:
         self._num_notified: int | None = None
 
     def answer(self, message: Mapping[str, Any]) -> dict[str, Any]:
-        """Answer one message from the platform.
+        """Return the answer to one message from the platform: a bid, or the card ids to play.
 
         Args:
             message: ``{"requests": [...], "responses": [...]}``, or, for a bot that keeps running, the bare next
@@ -286,7 +286,7 @@ def answer_messages(
 
 
 def game_of_first_message(message: Mapping[str, Any]) -> BotzoneGame:
-    """Return the Botzone game that the first message of a match belongs to.
+    """Return the Botzone game of a match, inferred from the keys of its first request.
 
     Raises:
         InvalidRequestError: If it belongs to none.

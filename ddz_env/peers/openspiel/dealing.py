@@ -1,4 +1,4 @@
-"""The deal as chance nodes, which assign the cards of one rank after another to the receivers.
+"""Dealing as chance nodes, each of which distributes the cards of one rank.
 
 Suits never matter, so dealing card by card would reach the same game along many paths.  Here each rank is one chance
 node, each of its outcomes is a *split* of the rank's cards among the receivers, and every deal of ranks is one history,
@@ -32,7 +32,7 @@ MAX_COPIES = 4
 
 @functools.cache
 def list_splits(receivers: int) -> tuple[Split, ...]:
-    """List every way to split one to four cards among receivers; a chance action is an index into the list.
+    """List all ways to divide one to four equal cards among receivers, to which chance actions are indexes.
 
     Splits are ordered by the number of cards, then lexicographically.
     """
@@ -44,13 +44,13 @@ def list_splits(receivers: int) -> tuple[Split, ...]:
 
 @functools.cache
 def _splits_with_actions(copies: int, receivers: int) -> tuple[tuple[int, Split], ...]:
-    """Return the ways to split a given number of cards, each with its chance action."""
+    """Return the ways to divide a number of cards among receivers, each paired with its chance action."""
     return tuple((number, split) for number, split in enumerate(list_splits(receivers)) if sum(split) == copies)
 
 
 @functools.cache
 def list_outcomes(copies: int, places: tuple[int, ...]) -> tuple[tuple[int, float], ...]:
-    """List the chance actions of a rank that fit the receivers' free places, with their probabilities.
+    """List the chance actions that deal a rank's cards into the receivers' remaining places, with probabilities.
 
     Args:
         copies: Cards of the rank.
@@ -70,7 +70,7 @@ def list_outcomes(copies: int, places: tuple[int, ...]) -> tuple[tuple[int, floa
 
 @dataclass(frozen=True)
 class PartialDeal:
-    """A deal that is complete up to some rank; a rank that leaves no choice gets no chance node.
+    """A deal in progress, complete up to some rank; ranks that leave no choice are dealt without a chance node.
 
     Attributes:
         rules: The rules.
@@ -85,7 +85,7 @@ class PartialDeal:
     @classmethod
     @functools.cache
     def start(cls, rules: Rules) -> PartialDeal:
-        """Begin a deal to the seats, the landlord cards and, if the rules leave any, the undealt cards."""
+        """Start an empty deal to the seats, the landlord cards and any undealt cards, by the rules."""
         sizes = [rules.hand_size] * rules.players + [rules.bottom]
         sizes.append(sum(rules.deck) - sum(sizes))
         places = (*sizes[: rules.players], *(size for size in sizes[rules.players :] if size))
@@ -102,11 +102,11 @@ class PartialDeal:
         return list_outcomes(self.rules.deck[len(self.splits)], self.places)
 
     def apply_chance_action(self, action: int) -> PartialDeal:
-        """Return the deal that results from a chance action."""
+        """Return a new deal in which a chance action has distributed the cards of the next rank."""
         return self._with_split(list_splits(len(self.places))[action])._deal_forced_ranks()
 
     def hands(self) -> list[Hand]:
-        """Return the cards of each receiver, beginning with the seats' hands."""
+        """Return the hands of all receivers: the seats, the landlord cards, then any undealt cards."""
         return [Hand(counts) for counts in zip(*self.splits, strict=True)]
 
     def actions_for(self, hands: Sequence[Hand]) -> Iterator[int]:
@@ -133,7 +133,7 @@ class PartialDeal:
 
 
 def resample_hands(state: State, player: int, draw: Callable[[], float]) -> list[Hand]:
-    """Draw the cards that each receiver could have been dealt, consistent with a player's knowledge.
+    """Draw random hands for all receivers, consistent with what a player knows.
 
     Args:
         state: A game.

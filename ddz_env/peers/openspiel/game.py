@@ -1,4 +1,4 @@
-"""The OpenSpiel game ``python_ddz``, in which chance deals and players choose action ids stage by stage."""
+"""The OpenSpiel game ``python_ddz``, in which chance deals the cards and players choose action ids."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ _HIGHEST = {"fixed": 1, "once": 3, "until-passed": 3, "robbing": 8}
 
 
 def is_zero_sum(rules: Rules) -> bool:
-    """Return whether the returns of all seats add up to zero."""
+    """Return whether the returns of all seats always add up to zero under the rules."""
     return rules.scoring == "stake" or (
         rules.scoring == "win" and (rules.players == 2 or rules.peasant_reward * (rules.players - 1) == 1)
     )
 
 
 def return_bounds(rules: Rules) -> tuple[float, float]:
-    """Return bounds on a seat's lowest and highest returns, which need not be reached."""
+    """Return lower and upper bounds, not necessarily tight, on a seat's return."""
     if rules.scoring == "win":
         return -1.0, 1.0
     if rules.scoring == "botzone":
@@ -83,7 +83,7 @@ def _make_game_info(rules: Rules) -> Any:
 
 @functools.cache
 def rules_from_text(text: str, scoring: str = "") -> Rules:
-    """Read the rules from the parameters of an OpenSpiel game.
+    """Parse the rules and the scoring in the parameters of an OpenSpiel game.
 
     An auction in which everybody declines ends with zero for all where the preset would deal again: a tree has to end.
 
@@ -108,7 +108,7 @@ def rules_from_text(text: str, scoring: str = "") -> Rules:
 
 
 class DouDizhuGame(pyspiel.Game):  # type: ignore[misc]  # OpenSpiel has no types
-    """Dou Dizhu as an OpenSpiel game.
+    """Dou Dizhu as an OpenSpiel game, with the parameters ``rules`` and ``scoring``.
 
     Args:
         params: ``rules`` and ``scoring`` (:func:`rules_from_text`).
@@ -126,16 +126,16 @@ class DouDizhuGame(pyspiel.Game):  # type: ignore[misc]  # OpenSpiel has no type
 
     @property
     def rules(self) -> Rules:
-        """The rules, read anew from the parameters because OpenSpiel's copies have no Python attributes."""
+        """The rules, parsed from the parameters at each access because OpenSpiel's copies lose Python attributes."""
         params = self.get_parameters()
         return rules_from_text(params["rules"], params["scoring"])
 
     def new_initial_state(self) -> DouDizhuState:
-        """Return the game before the deal."""
+        """Return a new state in which no cards are dealt."""
         return DouDizhuState(self)
 
     def max_chance_nodes_in_history(self) -> int:
-        """Return the maximum number of chance nodes in a game: one per rank, and one for the auction's opener."""
+        """Return the maximum number of chance nodes: one per rank, and one for who opens the auction."""
         return sum(count > 0 for count in self.rules.deck) + (self.rules.bidding != "fixed")
 
     def make_py_observer(self, iig_obs_type: Any = None, params: Any = None) -> Any:
@@ -153,7 +153,7 @@ class DouDizhuGame(pyspiel.Game):  # type: ignore[misc]  # OpenSpiel has no type
 
 
 class DouDizhuState(pyspiel.State):  # type: ignore[misc]  # OpenSpiel has no types
-    """A Dou Dizhu state in OpenSpiel.
+    """An OpenSpiel state of Dou Dizhu: the deal in progress, and then the game.
 
     Attributes:
         deal: The deal as far as chance has come.
@@ -176,18 +176,18 @@ class DouDizhuState(pyspiel.State):  # type: ignore[misc]  # OpenSpiel has no ty
         return self.game is not None and self.game.is_over
 
     def returns(self) -> list[float]:
-        """Return each seat's return under the scoring, or zeros while the game runs."""
+        """Return each seat's score, or zeros while the game runs."""
         return list(self.game.returns()) if self.game else [0.0] * self.deal.rules.players
 
     def chance_outcomes(self) -> list[tuple[int, float]]:
-        """Return the chance actions with their probabilities: the splits of a rank, then the auction's opener."""
+        """Return the chance actions with probabilities: ways to deal a rank or, last, who opens the auction."""
         if not self.deal.is_done:
             return list(self.deal.outcomes)
         players = self.deal.rules.players
         return [(self._opener_base + seat, 1 / players) for seat in range(players)]
 
     def resample_from_infostate(self, player_id: int, probability_sampler: Callable[[], float]) -> DouDizhuState:
-        """Draw a state that looks the same to a player, uniformly over deals of cards.
+        """Draw a state that a player cannot tell apart from this one, with all such deals equally likely.
 
         Args:
             player_id: The player whose information state is kept.
@@ -243,7 +243,7 @@ class DouDizhuState(pyspiel.State):  # type: ignore[misc]  # OpenSpiel has no ty
 
 
 def start_state(deal: PartialDeal, opener: int) -> State:
-    """Start the game of a finished deal, with a given seat as the first to act."""
+    """Start the game with a completed deal and a given opening seat."""
     rules, hands = deal.rules, deal.hands()
     bottom = hands[rules.players] if rules.bottom else ""
     return State.from_hands(hands[: rules.players], bottom, rules, seed=_find_opening_seed(rules, opener))
@@ -251,12 +251,12 @@ def start_state(deal: PartialDeal, opener: int) -> State:
 
 @functools.cache
 def _find_opening_seed(rules: Rules, opener: int) -> int:
-    """Find a seed under which a seat opens the auction; with a fixed landlord, any seed will do."""
+    """Find the lowest seed with which a given seat opens the auction; with a fixed landlord the seed is 0."""
     return next(seed for seed in itertools.count() if first_seat_to_act(State.new(seed, rules)) == opener)
 
 
 def list_half_built_actions(state: State, seat: int) -> list[int]:
-    """List the action ids of a seat's own half-built move so far."""
+    """List the action ids chosen so far in a seat's half-built move; the list is empty if there is none."""
     main, chosen = half_built_move(state, seat)
     if not main:
         return []

@@ -33,7 +33,7 @@ _MAX_BIDS_OF_AUCTION = {"fixed": 0, "once": 3, "until-passed": 9, "robbing": 4}
 
 
 def max_cards_played(rules: Rules) -> int:
-    """Return the maximum number of cards played in a game, in which every seat but one keeps at least one card."""
+    """Return the maximum number of cards played in a game: every seat but the winner keeps at least one card."""
     return rules.players * rules.hand_size + rules.bottom - (rules.players - 1)
 
 
@@ -43,7 +43,7 @@ def max_answers(rules: Rules) -> int:
 
 
 def max_moves(rules: Rules) -> int:
-    """Return the maximum number of moves in a game: single cards, with all others passing on each but the last.
+    """Return the maximum number of moves: single cards, each but the last followed by passes of all other seats.
 
     As many actions are enough: a kicker is an action of its own, and also a card.
     """
@@ -77,14 +77,14 @@ def _has_landlord(state: State) -> bool:
 
 
 def half_built_move(state: State, seat: int) -> tuple[int, int]:
-    """Return the main group and chosen kickers of a seat's own half-built move, or zeros if there is no such move."""
+    """Return a seat's half-built move as a main-group id and a hand word of kickers, or zeros if there is none."""
     if int(state.row[at.STAGE]) != at.STAGE_KICKER or state.seat != seat:
         return 0, 0
     return int(state.row[at.PENDING]), int(state.row[at.CHOSEN])
 
 
 class _Tensor:
-    """A flat tensor with named parts.
+    """A flat float32 tensor with named parts, in the form that OpenSpiel observers provide.
 
     Args:
         **shapes: The shape of each part.
@@ -180,7 +180,7 @@ class InformationStateObserver(_Tensor):
 
 
 class ObservationObserver(_Tensor):
-    """An observer that scales each byte of the environments' vector to its highest value, with a part per feature."""
+    """An observer of the environments' observation vector, with each byte divided by its highest value."""
 
     def __init__(self) -> None:
         super().__init__(**{feature.name: (feature.size,) for feature in OBSERVATION.features})

@@ -1,4 +1,4 @@
-"""Tabular policies of agents, with an entry for every information state, for OpenSpiel's exact algorithms.
+"""Tabular policies for OpenSpiel's exact algorithms, estimated by asking agents in every information state.
 
 Only for games whose tree can be walked through (``rules="micro"``).
 """
@@ -23,7 +23,7 @@ _MAX_SAMPLES = 2**31
 
 
 class Situation(NamedTuple):
-    """An information state in which a player acts.
+    """An information state in which a player acts, with the player's previous information state and action.
 
     Attributes:
         state: A state of it.
@@ -54,7 +54,7 @@ def list_information_states(game: DouDizhuGame) -> dict[str, Situation]:
 def estimate_tabular_policy(
     situations: Mapping[str, Situation], agent: Agent, samples: int = 1, seed: int = 0
 ) -> pyspiel.TabularPolicy:
-    """Estimate how often an agent chooses each action in each information state.
+    """Estimate an agent's action probabilities in each information state by repeatedly asking for its move.
 
     The agent chooses whole moves, as in every game of ours.  A kicker has the share that it has among the moves
     with the same stages before it.  Where the agent never comes, because it never chose what leads there, it is not
@@ -96,7 +96,7 @@ def estimate_tabular_policy(
 
 
 def _count_choices(state: DouDizhuState, agent: Agent, samples: int, seeds: tuple[int, int]) -> Counter[Move]:
-    """Count how often the agent chooses each move at the start of a decision; return no counts within a move."""
+    """Count how often an agent chooses each legal move; the counter is empty in the middle of a move."""
     game = state.game
     if game is None or game.stage == "kicker":
         return Counter()

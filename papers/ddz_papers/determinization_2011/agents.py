@@ -86,7 +86,7 @@ class InferringOptions(ExactOptions):
 
 
 class ExactAgent(ABC):
-    """The base class of the exact agents, which remember decided positions and play the first best move."""
+    """The base class of the exact agents, which store the moves already decided and play the first best move."""
 
     cheats = False
     max_cards = 18
@@ -106,7 +106,7 @@ class ExactAgent(ABC):
         return type(self).__name__
 
     def act(self, view: View | State, rng: np.random.Generator | None = None) -> Move:
-        """Choose the best move; the random generator is not used.
+        """Return the best move, and among equals the first; the random generator is not used.
 
         Raises:
             NotSolvableError: During an auction, a doubling round or the middle of a move.
@@ -122,7 +122,7 @@ class ExactAgent(ABC):
         return Decision.from_moves(moves, values, self._first_best(values), self.unit)
 
     def choose(self, visible_row: Words, history: History, rules: Rules) -> Move:
-        """Choose the best move from the engine state that the agent may see, without checking it.
+        """Choose the best move from the game-state array that the agent may see, without checking the array.
 
         Args:
             visible_row: The seat's view (the whole row for an agent that cheats), shape ``[32]``.
@@ -142,7 +142,7 @@ class ExactAgent(ABC):
         return move
 
     def choose_in_state(self, row: Words, history: History, rules: Rules) -> Move:
-        """Choose the agent's move in a state from what it would see there, so that it can model an opponent."""
+        """Choose a move in a full state from the acting seat's view of it, for use as an opponent model."""
         if self.cheats:
             return self.choose(row, history, rules)
         view = np.empty(at.ROW_WORDS, np.uint64)
@@ -161,7 +161,7 @@ class ExactAgent(ABC):
 
     @abstractmethod
     def _weigh_moves(self, visible_row: Words, history: History, rules: Rules) -> tuple[Sequence[Move], Reals]:
-        """Return the legal moves, and the weight of each move in the agent's choice."""
+        """Return the legal moves, and the values or votes by which the agent chooses among them."""
 
 
 class CheatingMinimaxAgent(ExactAgent):
@@ -184,7 +184,7 @@ class CheatingMinimaxAgent(ExactAgent):
 
 
 class _InferringAgent(ExactAgent):
-    """An agent that reasons about information sets, with or without inference."""
+    """The base class of agents that reason about all possible states, with or without inference from moves."""
 
     @takes_options(InferringOptions)
     def __init__(self, options: InferringOptions) -> None:
@@ -202,11 +202,11 @@ class _InferringAgent(ExactAgent):
 
     @property
     def name(self) -> str:
-        """The agent's class name, and the model from which it infers."""
+        """The agent's class name, with the opponent model from which the agent infers."""
         return f"{type(self).__name__}({self.model.name if self.model else ''})"
 
     def states(self, visible_row: Words, history: History, rules: Rules) -> InformationSet:
-        """Return the states that the agent thinks possible, given its seat's view when it is to act."""
+        """Return the states that the seat to act considers possible, given its view and the history."""
         seat = int(visible_row[at.SEAT])
         if self.model is None or rules.open_hands:
             return information_set(visible_row, seat, rules.open_hands)

@@ -51,7 +51,7 @@ MAX_SET_STATES = 1 << 20
 
 
 class InformationSetStack(NamedTuple):
-    """The states of the information sets along a search line, in stacks that grow with the depth.
+    """Stacks that hold the states of all information sets along the current search line.
 
     A frame says where the states of its set begin (``first_state``) and how many there are (``states``); a node of the
     observer shares them with its children.
@@ -73,7 +73,7 @@ class InformationSetStack(NamedTuple):
 
 @inline_kernel
 def _set_key(row: np.ndarray, seat: np.uint64, root: np.uint64) -> Key:
-    """Hash an information set to 128 bits; without inference (root 0), who played the cards does not matter."""
+    """Hash an information set to 128 bits; without inference (root 0), ignore who played which cards."""
     key = mix_in((U1, root), row[HANDS + np.int64(seat)])
     if root == U0:
         sizes = popcount(row[HANDS]) | (popcount(row[HANDS + 1]) << U8) | (popcount(row[HANDS + 2]) << (U8 + U8))
@@ -86,7 +86,7 @@ def _set_key(row: np.ndarray, seat: np.uint64, root: np.uint64) -> Key:
 
 @inline_kernel
 def _count_ways(hand: np.uint64, cards: np.uint64) -> float:
-    """Count the sets of cards in a hand that have the ranks of ``cards``."""
+    """Count the ways to take cards with the ranks of ``cards`` out of a hand in which every card has a suit."""
     ways = 1.0
     ranks = cards & PLANE
     while ranks != U0:
@@ -100,7 +100,7 @@ def _count_ways(hand: np.uint64, cards: np.uint64) -> float:
 
 @inline_kernel
 def _move_cards(stack: SearchStack, index: int) -> np.uint64:
-    """Return the cards of a move on the search stack."""
+    """Return the cards of the move at an index of the search stack."""
     return U0 if stack.mains[index] == U0 else add_hand(body_cards(stack.mains[index]), stack.kickers[index])
 
 
@@ -111,7 +111,7 @@ def _same_side(row: np.ndarray, first: np.uint64, second: np.uint64) -> bool:
 
 @kernel
 def _push_consistent_states(stack: SearchStack, sets: InformationSetStack, ply: int, index: int, inferred: bool) -> int:
-    """Push the states in which the mover can make a move, as they are after it, and write the next ply's state.
+    """Push each state in which the mover holds the cards of the next move, as it is after that move.
 
     Returns:
         How many states there are; the row shows the hands of the first of them.
@@ -138,7 +138,7 @@ def _push_consistent_states(stack: SearchStack, sets: InformationSetStack, ply: 
 
 @kernel
 def _collect_moves(stack: SearchStack, sets: InformationSetStack, ply: int) -> int:
-    """Push every move that is legal in at least one state; return where they end, or -1 if a limit is reached."""
+    """Push every move that is legal in at least one state; return the end index, or -1 at a limit."""
     row, frame, mains, kickers = stack.rows[ply], stack.frames[ply], stack.mains, stack.kickers
     mover, stop = np.int64(row[SEAT]), frame.first
     for state in range(frame.first_state, frame.first_state + frame.states):
@@ -161,7 +161,7 @@ def _collect_moves(stack: SearchStack, sets: InformationSetStack, ply: int) -> i
 
 @inline_kernel
 def _credit_states(stack: SearchStack, sets: InformationSetStack, ply: int, value: float, ours: bool) -> None:
-    """Credit every state in which the last move was legal with the value of that move."""
+    """Add the value of the last move to every state in which that move was legal."""
     frame = stack.frames[ply]
     mover, cards = np.int64(stack.rows[ply, SEAT]), _move_cards(stack, frame.cursor - 1)
     for state in range(frame.first_state, frame.first_state + frame.states):
@@ -183,7 +183,7 @@ def _expected_value(sets: InformationSetStack, first: int, size: int) -> float:
 
 @kernel
 def _open_set(stack: SearchStack, sets: InformationSetStack, ply: int, seat: np.uint64) -> bool:
-    """Push the moves of the information set at a ply; return False if a limit is reached."""
+    """Push the legal moves of the information set at a ply; return False if a limit is reached."""
     row, frame = stack.rows[ply], stack.frames[ply]
     if row[SEAT] == seat:
         return minimax.push_legal_moves(stack, ply)
@@ -199,7 +199,7 @@ def _open_set(stack: SearchStack, sets: InformationSetStack, ply: int, seat: np.
 
 @kernel
 def _enter_child(stack: SearchStack, sets: InformationSetStack, ply: int, seat: np.uint64, inferred: bool) -> None:
-    """Write the information set that follows the next move to the next ply."""
+    """Write the information set after the next move to the next ply of the stack."""
     row, frame, after = stack.rows[ply], stack.frames[ply], stack.frames[ply + 1]
     index = frame.cursor
     frame.cursor += 1
@@ -214,7 +214,7 @@ def _enter_child(stack: SearchStack, sets: InformationSetStack, ply: int, seat: 
 
 @kernel
 def _search_value(stack: SearchStack, sets: InformationSetStack, base: int, seat: np.uint64, root: np.uint64) -> float:
-    """Compute the value ``v`` of the information set at a ply, which is meaningless once a limit is reached."""
+    """Compute the value ``v`` of the information set at a ply; it is meaningless once a limit is reached."""
     ply, value, returning = base, 0.0, False
     while True:
         row, frame = stack.rows[ply], stack.frames[ply]
@@ -256,7 +256,7 @@ def _move_values(
     root: np.uint64,
     values: np.ndarray,
 ) -> int:
-    """Write the value ``v`` of the information set behind each legal move at the bottom of the stack."""
+    """Compute the value ``v`` of the information set after each legal move, and write it to ``values``."""
     minimax.begin_search(stack, rows[0])
     size, seat, frame = weights.size, rows[0, SEAT], stack.frames[0]
     sets.weights[:size] = weights
@@ -272,7 +272,7 @@ def _move_values(
 
 
 class ExpectimaxSolver(Solver):
-    """An expectimax solver of information-set trees, whose table keeps information sets between calls.
+    """An expectimax solver of information-set trees, which keeps its transposition table between calls.
 
     Args:
         rules: The rules.
@@ -291,7 +291,7 @@ class ExpectimaxSolver(Solver):
         self._sets = InformationSetStack(np.zeros((MAX_SET_STATES, 3), np.uint64), *np.zeros((4, MAX_SET_STATES)))
 
     def move_values(self, rows: Words, weights: Reals, *, inferred: bool = False) -> tuple[list[Move], Reals]:
-        """Return the legal moves, and the value of the information set behind each, shape ``[moves]``.
+        """Return the legal moves, and the value of the information set after each, shape ``[moves]``.
 
         Args:
             rows: The states of the information set, shape ``[states, 32]``.
@@ -311,6 +311,6 @@ class ExpectimaxSolver(Solver):
 
 
 def _hash_states(rows: Words, weights: Reals) -> np.uint64:
-    """Hash a set of states and their probabilities to a number that is never zero."""
+    """Hash states and their probabilities to a 64-bit number that is never zero."""
     text = rows[:, : HANDS + 3].tobytes() + (np.asarray(weights, np.float64) / np.sum(weights)).tobytes()
     return np.uint64(int.from_bytes(hashlib.blake2b(text, digest_size=8).digest(), "little") | 1)

@@ -1,4 +1,4 @@
-"""The choices per decision with and without grouping (Whitehouse, Powley and Cowling 2011, section II.C).
+"""Choices per decision with and without grouping moves (Whitehouse, Powley and Cowling 2011, section II.C).
 
 With grouping, a decision is first one among the legal main groups (the kickers are a level of their own); without, it
 is one among all whole moves.  The paper: 20 to 70 at the first decision with grouping, often more than 300 without;
@@ -37,7 +37,7 @@ PLAYER = "rules"
 
 @dataclass(frozen=True)
 class ChoiceCounts:
-    """The number of choices at one decision.
+    """The number of choices at one decision, counted as main groups and as whole moves.
 
     Attributes:
         main_groups: With grouping: legal main groups, a pass included.
@@ -83,23 +83,23 @@ class BranchingResult:
 
     @property
     def first(self) -> ChoiceCounts:
-        """The choices at the landlord's first decision."""
+        """The numbers of choices at the landlord's first decision."""
         return self.leads[0]
 
     @property
     def later(self) -> tuple[ChoiceCounts, ...]:
-        """The choices at all decisions after the first, leads before follows."""
+        """The numbers of choices at all later decisions, those on lead first."""
         return self.leads[1:] + self.follows
 
 
 def count_choices(state: State) -> ChoiceCounts:
-    """Count the choices of the seat to act, at the start of its decision."""
+    """Count the main groups and the whole moves among which the seat to act may choose."""
     space = np.empty(1, np.uint64)  # moves that find no room are counted all the same
     return ChoiceCounts(len(state.legal_actions()), int(list_moves(state.row, state.rule_words, space, space.copy())))
 
 
 def count_moves_by_suit(state: State) -> int:
-    """Count the whole moves of the seat to act with suits, one for each set of cards that makes the move.
+    """Count the legal moves of the seat to act with the suits of cards distinguished.
 
     Example:
         >>> state = State.from_hands(["3334", "5", "6"], check_sizes=False)
@@ -114,7 +114,7 @@ def count_moves_by_suit(state: State) -> int:
 
 
 def play_and_count(options: DealListOptions, player: str, deal: int) -> list[BranchingResult]:
-    """Play a deal to the end, and count the choices at its decisions."""
+    """Play a deal with one agent in all seats, and count the choices at every decision."""
     state = options.new_game(deal)
     first_by_suit, agents = count_moves_by_suit(state), [make_agent(player)] * state.rules.players
     number = game_number("branching", player, deal, 0)
@@ -128,7 +128,7 @@ def play_and_count(options: DealListOptions, player: str, deal: int) -> list[Bra
 
 
 def branching_table(saved: ex.SavedResults[BranchingResult]) -> Table:
-    """Make a table that compares the paper's statements with our distributions of choices."""
+    """Make a table that compares the paper's statements about choices with our counts."""
     results = [result for result in saved.results if result.player == PLAYER]
     first = [[result.first.main_groups] for result in results]
     later = [[choices.main_groups for choices in result.later] for result in results]
@@ -151,7 +151,7 @@ def _compare_over_300(what: str, games: Sequence[Sequence[int]]) -> ex.Compariso
 
 
 def _compare_median(what: str, paper: str, games: Sequence[Sequence[int]]) -> ex.Comparison:
-    """Compare the median of a count over all decisions of the given games with the paper."""
+    """Compare the median of a count over all decisions of the given games with the paper's figure."""
     every = [count for game in games for count in game]
     low, median, high = np.percentile(every, (5, 50, 95), method="inverted_cdf")
     return ex.Comparison(f"{what}, median", paper, f"{median:g}", f"5 to 95 % of {len(every):,}: {low:g} to {high:g}")
@@ -160,7 +160,7 @@ def _compare_median(what: str, paper: str, games: Sequence[Sequence[int]]) -> ex
 def _compare_share(
     what: str, paper: str, games: Sequence[Sequence[int]], belongs: Callable[[int], bool]
 ) -> ex.Comparison:
-    """Compare a share of counts with the paper, by Wilson's interval for one count per game, else clustered."""
+    """Compare the share of decisions that satisfy a condition with the paper's figure, with a 95 % interval."""
     belonging = [[float(belongs(count)) for count in game] for game in games]
     single = all(len(game) == 1 for game in games)
     share = wilson_interval(sum(map(sum, belonging)), len(games)) if single else clustered_interval(belonging)

@@ -55,7 +55,7 @@ def _read_deal_file(path: str, deals: int) -> DealFile:
 
 @dataclass(frozen=True)
 class DealListOptions(ex.SeedOptions):
-    """Options of an experiment on the list of 1,000 deals, which choose the deals that are played.
+    """Options that choose the deals of an experiment, from the list of 1,000 deals or from a deal file.
 
     Attributes:
         seed: Seed of all agents; the deals are always the same.
@@ -72,16 +72,16 @@ class DealListOptions(ex.SeedOptions):
 
     @property
     def numbers(self) -> Sequence[int]:
-        """The numbers of the deals that are played."""
+        """The numbers of the chosen deals, in the order in which they are played."""
         return range(self.deals) if self._chosen_deals is None else self._chosen_deals.select_numbers(self.deals)
 
     @property
     def list_settings(self) -> dict[str, str]:
-        """The settings by which a results file identifies its deals."""
+        """The settings by which a results file identifies the list of deals."""
         return {"deals": DEAL_LIST, **describe_given_hands(self._chosen_deals.hands if self._chosen_deals else ())}
 
     def new_game(self, deal: int) -> State:
-        """Deal a game from the list, with seat 0 as the landlord."""
+        """Return the initial state of a deal from the list, with seat 0 as the landlord."""
         if self._chosen_deals is not None and self._chosen_deals.hands:
             return new_deal(Rules(), LIST_SEED, deal, self._chosen_deals.hands)
         return State.new(seed=int(stream_state(np.uint64(LIST_SEED), np.uint64(deal))) >> 32)
@@ -89,7 +89,7 @@ class DealListOptions(ex.SeedOptions):
 
 @dataclass(frozen=True)
 class FullOptions(DealListOptions, ex.ParallelOptions):
-    """Options of a full-game experiment, with its three kinds of search at the paper's budgets.
+    """Options of a full-game experiment: the number of games, and the budgets of its three kinds of search.
 
     Attributes:
         games: Games for each deal and line-up; a file can be resumed with more.
@@ -115,7 +115,7 @@ class FullOptions(DealListOptions, ex.ParallelOptions):
         return self._with_finish(f"cheating-uct:trees={self.trees},iterations={self.tree_iterations}")
 
     def information_set(self, exploration: float = 1.0, iterations: int | None = None) -> str:
-        """Return the agent specification of information-set UCT.
+        """Return the agent specification of information-set UCT, with the given exploration and iterations.
 
         Example:
             >>> FullOptions().information_set(0.44, 500)
@@ -152,7 +152,7 @@ Agents = tuple[str, ...]
 
 
 class Lineups(NamedTuple):
-    """The line-ups of an experiment, with the agents that play in them.
+    """The line-ups of an experiment, each with an agent per seat, and the specifications of these agents.
 
     Attributes:
         lineups: Who plays, by the name in the results, which names the same agents throughout an experiment.
@@ -165,7 +165,7 @@ class Lineups(NamedTuple):
 
 @dataclass(frozen=True)
 class GameResult:
-    """The outcome of one game.
+    """The outcome of one game: the winning seat and the number of moves.
 
     Attributes:
         game: Its number among the line-up's games of the deal.
@@ -188,7 +188,7 @@ class GameResult:
 
 
 def game_number(experiment: str, lineup: str, deal: int, game: int) -> int:
-    """Compute a number that no other game of any experiment has, for the seats' random generators.
+    """Return a number that no other game of any experiment has, as a seed for the seats' random generators.
 
     Names enter by their CRC-32, so that a line-up keeps its games when another joins the experiment.
     """
@@ -196,14 +196,14 @@ def game_number(experiment: str, lineup: str, deal: int, game: int) -> int:
 
 
 class GameWorker(AgentPool):
-    """A worker that plays the games of line-ups in one process."""
+    """A worker that plays the games of line-ups in one process, reusing the agents from game to game."""
 
     def __init__(self, experiment: str, options: FullOptions) -> None:
         super().__init__()
         self._experiment, self._options = experiment, options
 
     def work(self, task: tuple[int, int, str, Agents]) -> list[GameResult]:
-        """Play one game of a line-up."""
+        """Play one game of a line-up, and return its outcome."""
         game, deal, lineup, specs = task
         number, state = game_number(self._experiment, lineup, deal, game), self._options.new_game(deal)
         agents = [self.get(spec, seat) for seat, spec in enumerate(specs)]
@@ -214,7 +214,7 @@ class GameWorker(AgentPool):
 
 
 def win_rate(results: Iterable[GameResult], lineup: str, *, peasants: bool = False) -> Interval:
-    """Compute the landlord's or the peasants' win rate in one line-up, with the games of a deal as a cluster."""
+    """Compute a line-up's win rate as the landlord or as the peasants, clustered by deal."""
     deals = ex.group_by((result for result in results if result.lineup == lineup), "deal").values()
     return clip_interval(
         clustered_interval([[result.landlord_won != peasants for result in own] for own in deals]), 0.0, 1.0
@@ -222,7 +222,7 @@ def win_rate(results: Iterable[GameResult], lineup: str, *, peasants: bool = Fal
 
 
 def win_rate_difference(results: Iterable[GameResult], lineup: str, base: str, *, peasants: bool = False) -> Interval:
-    """Compute how much more one line-up wins than another, paired over the games of deals that both played."""
+    """Compute by how much one line-up's win rate exceeds another's, paired by deal and game."""
     deals: dict[int, list[float]] = {}
     for (deal, _), games in ex.group_by(results, "deal", "game").items():
         won = {result.lineup: result.landlord_won != peasants for result in games}
@@ -232,7 +232,7 @@ def win_rate_difference(results: Iterable[GameResult], lineup: str, base: str, *
 
 
 class RateRow(NamedTuple):
-    """A line in a table of win rates: a line-up's rate, or its difference from the rate of another line-up.
+    """A line in a table of win rates: a line-up's win rate, or its difference from that of another line-up.
 
     Attributes:
         what: What is measured.
@@ -249,11 +249,11 @@ class RateRow(NamedTuple):
     peasants: bool = False
 
     def rate(self, results: Iterable[GameResult]) -> Interval:
-        """Compute the win rate of this line's line-up."""
+        """Compute the win rate of this line's line-up from the results."""
         return win_rate(results, self.lineup, peasants=self.peasants)
 
     def comparison(self, results: Iterable[GameResult]) -> ex.Comparison:
-        """Make this line of the table from the results."""
+        """Compute this line's figure from the results, and put it beside the paper's figure."""
         if self.base:
             gain = win_rate_difference(results, self.lineup, self.base, peasants=self.peasants)
             note = f"{gain.range_text('+.1f')}; paired by deal"
@@ -263,14 +263,14 @@ class RateRow(NamedTuple):
 
 
 def rate_table(title: str, rows: Sequence[RateRow], saved: ex.SavedResults[GameResult]) -> Table:
-    """Make the table of win rates of the line-ups that have been played; a note names its file and its agents."""
+    """Make the table of the win rates of all line-ups that have been played, beside the paper's figures."""
     played = {result.lineup for result in saved.results}
     lines = [row.comparison(saved.results) for row in rows if {row.lineup, row.base or row.lineup} <= played]
     return ex.make_comparison_table(title, lines, games_note(saved))
 
 
 def games_note(saved: ex.SavedResults[Any]) -> str:
-    """Return the note under a table: the number of games, their file, and the agents that played."""
+    """Return the note under a table: the number of games, the results file, and the agents that played."""
     agents = "; ".join(f"{part}: `{spec}`" for part, spec in saved.settings.get("agents", {}).items())
     return f"{len(saved.results):,} games in {saved.name}." + (f" {agents}." if agents else "")
 
@@ -285,7 +285,7 @@ def make_lineup_experiment(
     rows: Sequence[RateRow],
     plot: Callable[[ex.SavedResults[GameResult], Path], None],
 ) -> ex.Experiment[Any, GameResult]:
-    """Make an experiment that plays line-ups and compares them.
+    """Make an experiment that plays line-ups and compares their win rates with the paper's.
 
     Args:
         name: Its name.
@@ -338,7 +338,7 @@ CHEATING_RATES = {
 
 
 def cheating_lineups(options: FullOptions) -> Lineups:
-    """Make the line-ups of table 1, in which no player cheats, or one or two players do."""
+    """Make the line-ups of table 1, in which none, one or two of the three players cheat."""
     cheat, plain = options.cheating, options.determinized
     lineups = {name: tuple(cheat if seat in seats else plain for seat in range(3)) for name, seats in CHEATS.items()}
     return Lineups(lineups, {"cheating": cheat, "determinized": plain})
@@ -356,7 +356,7 @@ def cheating_rows(name: str) -> list[RateRow]:
 
 
 def _make_bars(label: str, names: Sequence[str], rows: Sequence[RateRow], results: Sequence[GameResult]) -> Series:
-    """Make the bars of a win-rate plot, with the paper's rates beside them."""
+    """Make the bars of a plot from measured win rates, with the paper's win rates beside them."""
     return Series(label, names, [row.rate(results) for row in rows], "bars", [float(row.paper) for row in rows])
 
 
@@ -391,7 +391,7 @@ LANDLORD_RATES = [
 
 
 def landlord_lineups(options: LandlordOptions) -> Lineups:
-    """Make the line-ups of three searches as the landlord against determinized UCT."""
+    """Make the line-ups in which each of three searches is the landlord against determinized UCT."""
     agents = dict(zip(LANDLORDS, (options.cheating, options.determinized, options.information_set()), strict=True))
     peasant = options.peasant
     lineups = {name: (landlord, peasant, peasant) for name, landlord in agents.items()}
@@ -399,7 +399,7 @@ def landlord_lineups(options: LandlordOptions) -> Lineups:
 
 
 def plot_landlord_win_rates(saved: ex.SavedResults[GameResult], path: Path) -> None:
-    """Plot the win rates of the three landlords beside the paper's."""
+    """Plot the win rates of three searches as the landlord beside the paper's win rates."""
     bars = _make_bars("", [f"{name}\nUCT" for name in LANDLORDS], LANDLORD_RATES, saved.results)
     save_plot(path, Panel([bars], "", "landlord wins, %"), size=(5.5, 3.6))
 
@@ -443,7 +443,7 @@ def make_sweep(
     paper: Mapping[float, str],
     landlord: Callable[[SweepOptions, float], str],
 ) -> ex.Experiment[Any, GameResult]:
-    """Make an experiment that tries several values of a parameter; its file may also hold other values' games.
+    """Make an experiment that compares the landlord's win rates for several values of a search parameter.
 
     Args:
         name: The parameter.
@@ -482,7 +482,7 @@ def make_sweep(
 
 
 def with_trees(options: SweepOptions, trees: float) -> str:
-    """Return the specification of determinized UCT whose trees share 10,000 iterations."""
+    """Return the specification of determinized UCT with 10,000 iterations shared by the given number of trees."""
     return replace(options, trees=int(trees), tree_iterations=10_000 // int(trees)).determinized
 
 

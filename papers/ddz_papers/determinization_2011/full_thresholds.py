@@ -1,4 +1,4 @@
-"""Table 2 of Whitehouse, Powley and Cowling (2011): information-set UCT's gain where knowing the cards helps.
+"""Table 2 of Whitehouse, Powley and Cowling (2011): the gain of information-set UCT where cheating helps.
 
 The deals of the landlord experiment are filtered by how much more cheating UCT wins than determinized UCT.  On the
 deals that pass, the paper compares determinized UCT with information-set UCT.
@@ -57,7 +57,7 @@ THRESHOLD_COLUMNS = (
 
 
 class FilteredRates(NamedTuple):
-    """Win rates in the deals that pass a filter; a deal is one observation, or two if both halves chose it.
+    """The win rates of determinized and information-set UCT, and their difference, on deals that pass a filter.
 
     Attributes:
         deals: How many deals passed.
@@ -73,7 +73,7 @@ class FilteredRates(NamedTuple):
 
 
 class _FilteredDeal(NamedTuple):
-    """A deal as a filter sees it: the gain from cheating, and the rates to report if the deal passes."""
+    """A deal for filtering: the gain from cheating, and the win rates to report if the deal passes."""
 
     deal: int
     advantage: Fraction
@@ -97,7 +97,7 @@ def filter_deals(results: Iterable[full.GameResult]) -> list[tuple[Threshold, Fi
 
 
 def _make_cases(results: Iterable[full.GameResult]) -> tuple[list[_FilteredDeal], list[_FilteredDeal]]:
-    """Return the cases whose filter sees the reported games, and held-out cases whose filter sees other games."""
+    """Return deals that are filtered by the reported games themselves, and deals filtered by other games."""
     same, held_out = list[_FilteredDeal](), list[_FilteredDeal]()
     for deal, games in ex.group_by(sorted(results, key=lambda result: result.game), "deal").items():
         won = {name: [game.landlord_won for game in lineup] for name, lineup in ex.group_by(games, "lineup").items()}

@@ -37,11 +37,11 @@ _MAX_HISTORIES = 100_000
 
 @runtime_checkable
 class OpponentModel(Protocol):
-    """A model of an opponent as a policy without randomness, whose moves therefore show what it holds."""
+    """A deterministic model of an opponent, whose moves therefore reveal which hands are possible."""
 
     @property
     def name(self) -> str:
-        """A short name of the model for use in tables."""
+        """A short name for the model, used in tables."""
         ...
 
     def choose_in_state(self, row: Words, history: History, rules: Rules) -> Move:
@@ -56,7 +56,7 @@ class OpponentModel(Protocol):
 
 
 class RulesOpponent(WritableAfterUnpickling):
-    """The rule agent as an opponent model; it reads only its seat's knowledge, so a state can stand for its view.
+    """The rule agent as an opponent model, which uses only what the seat to act knows of a full state.
 
     Example:
         >>> from ddz_env import State
@@ -71,12 +71,12 @@ class RulesOpponent(WritableAfterUnpickling):
         self._workspace = new_rule_workspace()
 
     def choose_in_state(self, row: Words, history: History, rules: Rules) -> Move:
-        """Return the rule agent's move in a state."""
+        """Return the rule agent's move in a state, based only on what the seat to act knows."""
         return choose_move(row, rules.words(), self._workspace)
 
 
 class Inference(WritableAfterUnpickling):
-    """Inference of the states that one seat thinks possible, which remembers the histories already asked about.
+    """The inference of which states one seat considers possible, with a cache by history.
 
     Args:
         rules: The rules.
@@ -89,7 +89,7 @@ class Inference(WritableAfterUnpickling):
         self._known_states: dict[tuple[bytes, History], InformationSet] = {}
 
     def states(self, row: Words, seat: int, history: History) -> InformationSet:
-        """Return the states that remain possible, each with its prior number of deals.
+        """Return the states that remain possible after a history, each with its prior number of deals.
 
         Args:
             row: The seat's view (not of open hands), shape ``[32]``.
@@ -112,7 +112,7 @@ class Inference(WritableAfterUnpickling):
         return states
 
     def _update(self, start: Words, seat: int, history: History) -> InformationSet:
-        """Return the states that are possible after the last move of a history."""
+        """Return the states that remain possible after a history's last move, starting from those before it."""
         mover, move = history[-1]
         before = self._states_after(start, seat, history[:-1])
         if mover != seat:
@@ -131,7 +131,7 @@ class Inference(WritableAfterUnpickling):
         return consistent if len(consistent) else states
 
     def _restart(self, start: Words, seat: int, history: History) -> InformationSet:
-        """Return every deal in which all moves of a history were possible."""
+        """Return the states in which every move of a history was possible, whatever the model would have played."""
         states = information_set(start, seat)
         for mover, move in history:
             if mover != seat:
@@ -146,7 +146,7 @@ class Inference(WritableAfterUnpickling):
 
 
 def _filter_possible(states: InformationSet, mover: int, move: Move) -> InformationSet:
-    """Select the states in which a seat holds the cards of a move."""
+    """Select the states in which the mover's hand holds the cards of a move."""
     return _select_states(states, np.uint64(move.cards.word) & ~states.rows[:, HANDS + mover] == 0)
 
 

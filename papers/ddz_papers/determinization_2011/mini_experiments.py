@@ -40,7 +40,7 @@ TABLE_BITS = 21
 
 @dataclass(frozen=True, eq=False)
 class MiniDeal:
-    """One of the 8,832 deals of Mini Dou Dizhu.
+    """One of the 8,832 deals of Mini Dou Dizhu, with its probability.
 
     Attributes:
         number: Its number, by player 1's hand and then by player 2's.
@@ -60,7 +60,7 @@ class MiniDeal:
 
 @functools.cache
 def list_mini_deals() -> tuple[MiniDeal, ...]:
-    """List all deals of Mini Dou Dizhu; their probabilities add up to one."""
+    """List all 8,832 deals of Mini Dou Dizhu, with probabilities that add up to one."""
     deck, dealt = np.uint64(counts_to_word(MINI.deck)), enumerate_deals(MINI.deck, (MINI.hand_size, MINI.hand_size))
     total = sum(count for _, count in dealt)
     deals = []
@@ -75,7 +75,7 @@ def list_mini_deals() -> tuple[MiniDeal, ...]:
 
 
 def play_exact(deal: MiniDeal, agents: Sequence[exact.ExactAgent]) -> tuple[int, History]:
-    """Play a deal with one exact agent per seat.
+    """Play a deal with one exact agent per seat, and return the winner and the moves.
 
     Returns:
         The winning seat and the moves.
@@ -95,7 +95,7 @@ def play_exact(deal: MiniDeal, agents: Sequence[exact.ExactAgent]) -> tuple[int,
 
 @dataclass(frozen=True)
 class HandResult:
-    """The results of solving the deals that share one hand of player 1.
+    """The numbers of deals, and of wins with perfect play, for one hand of player 1.
 
     Attributes:
         hand: The hand.
@@ -118,7 +118,7 @@ def _make_census_solver() -> MinimaxSolver:
 
 
 def solve_hand(_options: ex.NoOptions, hand: str, deals: Sequence[MiniDeal]) -> list[HandResult]:
-    """Count and solve the deals in which player 1 holds a given hand."""
+    """Count the deals in which player 1 holds a given hand, and those that player 1 wins with perfect play."""
     won = [deal.probability for deal in deals if _make_census_solver().value(deal.row) > 0]
     return [HandResult(hand, len(deals), len(won), sum(deal.probability for deal in deals), sum(won))]
 
@@ -137,7 +137,7 @@ def census_table(saved: ex.SavedResults[HandResult]) -> Table:
 
 
 def plot_mini_census(saved: ex.SavedResults[HandResult], path: Path) -> None:
-    """Plot player 1's hands by how often they win with perfect play."""
+    """Plot a histogram of player 1's hands by the share of deals that they win with perfect play."""
     rates = [result.win_probability / result.probability for result in saved.results]
     weights = [100 * result.probability for result in saved.results]
     mean = sum(result.win_probability for result in saved.results)
@@ -181,7 +181,7 @@ minimax with the correct model of itself would be a model of a model without end
 
 @dataclass(frozen=True)
 class PairResult:
-    """The result of player 1 against player 2 in one game per deal, since the agents are deterministic.
+    """Player 1's win rate against player 2, from one game per deal since the agents are deterministic.
 
     Attributes:
         player_1: Kind of the agent that leads first.
@@ -198,7 +198,7 @@ class PairResult:
 
 @functools.cache
 def _make_plain_agents() -> tuple[exact.SharedSolvers, dict[str, exact.ExactAgent]]:
-    """Make the agents that have no opponent model, and the solvers that all agents share."""
+    """Make the three exact agents that have no opponent model, and the solvers that all agents share."""
     solvers = exact.SharedSolvers(TABLE_BITS)
     return solvers, {
         CHEATING: exact.CheatingMinimaxAgent(solvers),
@@ -208,14 +208,14 @@ def _make_plain_agents() -> tuple[exact.SharedSolvers, dict[str, exact.ExactAgen
 
 
 def play_pair(_options: ex.NoOptions, player_1: str, player_2: str) -> list[PairResult]:
-    """Play all deals with a pair of exact agents."""
+    """Play all deals with a pair of exact agents, and return player 1's win rate."""
     agents, deals = make_exact_pair(player_1, player_2), list_mini_deals()
     won = [deal.probability for deal in deals if play_exact(deal, agents)[0] == 0]
     return [PairResult(player_1, player_2, round(sum(won) / sum(deal.probability for deal in deals), 6), len(won))]
 
 
 def make_exact_pair(player_1: str, player_2: str) -> tuple[exact.ExactAgent, exact.ExactAgent]:
-    """Make the two agents of a game; a correct opponent model is the very agent on the other side."""
+    """Make the two exact agents of a pair, in which a correct opponent model is the other agent itself."""
     if player_1 in (CORRECT, EXPECTIMAX_CORRECT):
         second = _make_exact_agent(player_2, _make_placeholder(player_1))
         return _make_exact_agent(player_1, second), second
@@ -224,7 +224,7 @@ def make_exact_pair(player_1: str, player_2: str) -> tuple[exact.ExactAgent, exa
 
 
 def _make_placeholder(kind: str) -> exact.ExactAgent:
-    """Make a placeholder for an agent; the only property that matters is whether the agent cheats."""
+    """Make a stand-in for an exact agent; all that matters is whether the agent cheats."""
     _, plain = _make_plain_agents()
     return plain.get(kind, plain[DETERMINIZED])
 
@@ -239,12 +239,12 @@ def _make_exact_agent(kind: str, opponent: exact.ExactAgent) -> exact.ExactAgent
 
 
 def _rates_by_pair(results: Iterable[PairResult]) -> dict[tuple[str, str], float]:
-    """Return player 1's win rates in per cent, by pair of agents."""
+    """Return player 1's win rate in per cent for each pair of agents."""
     return {(result.player_1, result.player_2): 100 * result.win_rate for result in results}
 
 
 def win_rate_differences(results: Sequence[PairResult], better: str, worse: str) -> list[float]:
-    """Return by how many points one kind's win rate as player 1 exceeds another's, for each opponent both met."""
+    """Return how many points more ``better`` wins than ``worse`` as player 1, against each common opponent."""
     rates = _rates_by_pair(results)
     return [rates[better, two] - rates[worse, two] for two in KINDS if {(better, two), (worse, two)} <= rates.keys()]
 
@@ -262,7 +262,7 @@ _WORDS = (
 
 
 def advantage_table(saved: ex.SavedResults[PairResult]) -> Table:
-    """Make a table comparing the paper's statements with our mean gains over the opponents, in percentage points."""
+    """Make a table that compares the paper's statements with our mean gains in win rate over all opponents."""
     lines = []
     for what, better, worse, paper in _WORDS:
         if gaps := win_rate_differences(saved.results, better, worse):
@@ -273,7 +273,7 @@ def advantage_table(saved: ex.SavedResults[PairResult]) -> Table:
 
 
 def pair_table(saved: ex.SavedResults[PairResult]) -> Table:
-    """Make the table of player 1's win rate in every pair, with one line for each kind of player 1."""
+    """Make the table of player 1's win rate for every pair of agents, with one line per agent as player 1."""
     rates = {pair: f"{rate:.1f}" for pair, rate in _rates_by_pair(saved.results).items()}
     lines = [(first, *(rates.get((first, second), "–") for second in KINDS)) for first in (*KINDS, EXPECTIMAX_CORRECT)]
     played = [line for line in lines if set(line[1:]) != {"–"}]
@@ -281,7 +281,7 @@ def pair_table(saved: ex.SavedResults[PairResult]) -> Table:
 
 
 def plot_mini_agents(saved: ex.SavedResults[PairResult], path: Path) -> None:
-    """Plot figure 3 of the 2011 paper, with groups by player 2 and bars by player 1."""
+    """Plot figure 3 of the 2011 paper: player 1's win rates, grouped by the agent of player 2."""
     rates = _rates_by_pair(saved.results)
     names = [kind.replace("+", "\n+ ") for kind in KINDS]
     bars = [Series(first, names, [rates.get((first, second), math.nan) for second in KINDS], "bars") for first in KINDS]
@@ -340,7 +340,7 @@ def _make_inference_agents() -> tuple[exact.ExactAgent, exact.ExactAgent, Infere
 
 
 def record_inference(_options: ex.NoOptions, player: int, number: int) -> list[InferenceResult]:
-    """Play a game, and record when determinized minimax comes to know the true state."""
+    """Play a game, and record after how many moves determinized minimax knows the true state."""
     agent, expectimax, inference = _make_inference_agents()
     deal, view = list_mini_deals()[number], np.empty(ROW_WORDS, np.uint64)
     _, history = play_exact(deal, (agent, expectimax) if player == 1 else (expectimax, agent))
@@ -351,7 +351,7 @@ def record_inference(_options: ex.NoOptions, player: int, number: int) -> list[I
 
 
 def share_known(results: Sequence[InferenceResult], player: int, moves: int | None, *, weighted: bool = True) -> float:
-    """Return the share of deals whose state is known after a number of moves (None: by the end)."""
+    """Return the share of deals whose state is known after ``moves`` moves, or by the end for None."""
     games = [result for result in results if result.player == player]
     weights = [list_mini_deals()[result.deal].probability if weighted else 1.0 for result in games]
     last = math.inf if moves is None else moves
@@ -360,7 +360,7 @@ def share_known(results: Sequence[InferenceResult], player: int, moves: int | No
 
 
 def inference_table(saved: ex.SavedResults[InferenceResult]) -> Table:
-    """Make a table that compares the paper's figures with ours for player 1, most likely the paper's agent."""
+    """Make a table that compares the paper's shares of known states with ours, for player 1."""
     lines = []
     for label, moves, paper in (("by the fourth turn", FOURTH_TURN, "48"), ("by the end", None, "74")):
         ours, plain = (100 * share_known(saved.results, 1, moves, weighted=weighted) for weighted in (True, False))
@@ -370,7 +370,7 @@ def inference_table(saved: ex.SavedResults[InferenceResult]) -> Table:
 
 
 def plot_mini_inference(saved: ex.SavedResults[InferenceResult], path: Path) -> None:
-    """Plot the share of deals in which the state is known, move by move."""
+    """Plot the share of deals whose state is known against the number of moves."""
     moves = range(max(result.moves for result in saved.results) + 1)
     lines = [
         Series(f"as player {player}", moves, [100 * share_known(games, player, count) for count in moves])

@@ -26,7 +26,7 @@ UCT_NAMES = {"isuct": "information-set UCT 4,000", "duct": "determinized UCT 20 
 
 @dataclass(frozen=True)
 class UctResult:
-    """The games on one deal that were won by two kinds of player 1.
+    """The numbers of games that information-set and determinized UCT won as player 1 on one deal.
 
     Attributes:
         deal: Its number.
@@ -41,7 +41,7 @@ class UctResult:
 
 @dataclass(frozen=True)
 class UctOptions(ex.SeedOptions):
-    """Options of the searches, with the number of games that they play.
+    """Options of the UCT experiment: the numbers of games and deals, and how the searches play.
 
     Attributes:
         seed: Seed of all agents.
@@ -62,7 +62,7 @@ def _search_options(options: UctOptions) -> dict[str, Any]:
 
 
 def play_uct(options: UctOptions, number: int) -> list[UctResult]:
-    """Play a deal's games with information-set UCT and with determinized UCT as player 1."""
+    """Play a deal's games with information-set and determinized UCT as player 1, and count the wins."""
     shared = _search_options(options)
     opponent = DeterminizedUctAgent(200, trees=20, **shared)
     agents: tuple[Agent, Agent] = IsUctAgent(4000, **shared), DeterminizedUctAgent(200, trees=20, **shared)
@@ -100,12 +100,12 @@ def uct_rate(results: Sequence[UctResult], kind: str, games: int) -> Interval:
 
 
 def uct_rates(saved: ex.SavedResults[UctResult]) -> dict[str, Interval]:
-    """Return player 1's win rate for both kinds of agent."""
+    """Compute player 1's win rate for information-set UCT and for determinized UCT."""
     return {kind: uct_rate(saved.results, kind, saved.settings["games"]) for kind in PAPER_RATES}
 
 
 def uct_table(saved: ex.SavedResults[UctResult]) -> Table:
-    """Make a table that compares the paper's win rates with ours."""
+    """Make a table that compares the paper's win rates of both searches as player 1 with ours."""
     lines = [
         ex.Comparison(
             f"{UCT_NAMES[kind]} as player 1, %",
@@ -119,7 +119,7 @@ def uct_table(saved: ex.SavedResults[UctResult]) -> Table:
 
 
 def plot_mini_uct(saved: ex.SavedResults[UctResult], path: Path) -> None:
-    """Plot the win rates of both kinds of player 1 beside the paper's."""
+    """Plot the win rates of information-set and determinized UCT as player 1 beside the paper's."""
     printed = [float(rate) for rate in PAPER_RATES.values()]
     bars = Series("", [*PAPER_RATES], [*uct_rates(saved).values()], "bars", printed)
     save_plot(path, Panel([bars], "", "player 1 wins, %", axes={"ylim": (0, 100)}), size=(5.5, 3.6))

@@ -44,14 +44,14 @@ RUNNING, TOO_MANY_NODES, TOO_MANY_MOVES = 0, 1, 2
 
 @kernel
 def begin_search(stack: SearchStack, row: np.ndarray) -> None:
-    """Start counting nodes for a search that begins at a position."""
+    """Reset the node count and the start of the stack for a search from a position."""
     stack.counters[at.NODES], stack.counters[at.STOPPED], stack.frames[0].first = 0, RUNNING, 0
     stack.rows[0] = row
 
 
 @kernel
 def list_legal(stack: SearchStack, ply: int, top: int) -> int:
-    """Count a position and push its legal moves; return where they end, or -1 if a limit is reached."""
+    """Count a visited position and push its legal moves; return the end index, or -1 at a limit."""
     counters = stack.counters
     counters[at.NODES] += 1
     if counters[at.NODES] > counters[at.LIMIT]:
@@ -66,7 +66,7 @@ def list_legal(stack: SearchStack, ply: int, top: int) -> int:
 
 @kernel
 def push_legal_moves(stack: SearchStack, ply: int) -> bool:
-    """Push the legal moves at a ply behind those of the ply before; return False if a limit is reached."""
+    """Push the legal moves of the position at a ply; return False if a limit is reached."""
     frame = stack.frames[ply]
     frame.stop = list_legal(stack, ply, frame.first)
     frame.cursor, frame.best, frame.total = frame.first, -np.inf, 0.0
@@ -75,7 +75,7 @@ def push_legal_moves(stack: SearchStack, ply: int) -> bool:
 
 @inline_kernel
 def credit_move(stack: SearchStack, ply: int, value: float) -> None:
-    """Enter the value of a move into the best value and the sum at a ply."""
+    """Update the best value and the sum of values at a ply with the value of a move."""
     frame = stack.frames[ply]
     frame.best = max(frame.best, value)
     frame.total += value
@@ -83,14 +83,14 @@ def credit_move(stack: SearchStack, ply: int, value: float) -> None:
 
 @inline_kernel
 def _value_sign(stack: SearchStack, ply: int) -> float:
-    """Return the factor of a value at the next ply: 1 if its mover is on the same side, else -1."""
+    """Return 1 if the seats to act at a ply and at the next one are on the same side, else -1."""
     row, after = stack.rows[ply], stack.rows[ply + 1]
     return 1.0 if (row[SEAT] == row[LANDLORD]) == (after[SEAT] == after[LANDLORD]) else -1.0
 
 
 @inline_kernel
 def _next_child(stack: SearchStack, ply: int, epsilon: float) -> bool:
-    """Play the next move that does not end the game, crediting those that do; return False if no move is left."""
+    """Play the next move that does not end the game, crediting those that do; return False if none is left."""
     frame = stack.frames[ply]
     while frame.cursor < frame.stop and (epsilon != 0.0 or frame.best != 1.0):
         play_stack_move(stack, ply, frame.cursor)
@@ -112,7 +112,7 @@ def final_value(stack: SearchStack, ply: int, epsilon: float) -> float:
 
 @kernel
 def _search_value(stack: SearchStack, base: int, epsilon: float) -> float:
-    """Compute the value of the position at a ply, which is meaningless once a limit is reached."""
+    """Compute the value of the position at a ply; it is meaningless once a limit is reached."""
     ply, value, returning = base, 0.0, False
     while True:
         if not returning:
@@ -134,7 +134,7 @@ def _search_value(stack: SearchStack, base: int, epsilon: float) -> float:
 
 @kernel
 def _move_values(stack: SearchStack, row: np.ndarray, epsilon: float, values: np.ndarray) -> int:
-    """Write the mover's value of every legal move, with the moves at the bottom of the stack."""
+    """Compute the value of every legal move for the mover, and write it to ``values``."""
     begin_search(stack, row)
     count = stack.frames[1].first = list_legal(stack, 0, 0)
     for index in range(count):
@@ -157,7 +157,7 @@ def _position_value(stack: SearchStack, row: np.ndarray, epsilon: float) -> floa
 def _count_votes(
     stack: SearchStack, rows: np.ndarray, weights: np.ndarray, epsilon: float, values: np.ndarray, votes: np.ndarray
 ) -> int:
-    """Add each state's weight to the vote of its best move (among equals, the first in the engine's order)."""
+    """Add each state's weight to the vote for the state's best move, the first among equals."""
     count = 0
     for state in range(rows.shape[0]):
         count = _move_values(stack, rows[state], epsilon, values)
@@ -168,7 +168,7 @@ def _count_votes(
 
 
 class Solver(WritableAfterUnpickling):
-    """The base class of the two solvers, whose table keeps positions between calls.
+    """The base class of the minimax and expectimax solvers, which keep their tables between calls.
 
     Args:
         rules: The rules.
@@ -182,7 +182,7 @@ class Solver(WritableAfterUnpickling):
         self._values = np.zeros(MAX_MOVES)
 
     def _moves_with_values(self, count: int, values: Reals) -> tuple[list[Move], Reals]:
-        """Return the moves at the bottom of the stack with their values.
+        """Return the first ``count`` moves of the search stack with their values; raise an error at a limit.
 
         Raises:
             SearchLimitError: If the search stopped at a limit.
@@ -202,7 +202,7 @@ class Solver(WritableAfterUnpickling):
 
 
 class MinimaxSolver(Solver):
-    """A solver of positions by minimax with equation (1), whose table keeps positions between calls.
+    """A minimax solver with the tie-break of equation (1), which keeps its transposition table between calls.
 
     Args:
         rules: The rules; the landlord must be known and doubling over in the positions that it is given.

@@ -1,4 +1,4 @@
-"""The definition of an experiment: its options, tasks, work, tables and plot, all named explicitly.
+"""The class that defines an experiment: its options, tasks, results, tables and plot.
 
 A new one is a file with an :class:`Experiment`, a line in :mod:`ddz_papers.experiments.registry`, and a test.  ``ddz
 reproduce NAME`` runs it, with its options as those of the command; ``docs/generate.py`` writes its tables into pages.
@@ -41,7 +41,7 @@ class NoOptions(Options):
 
 @dataclass(frozen=True)
 class SeedOptions(NoOptions):
-    """Options of an experiment with a random part.
+    """Options of an experiment that uses random numbers: their seed.
 
     Attributes:
         seed: Seed of everything random.
@@ -52,7 +52,7 @@ class SeedOptions(NoOptions):
 
 @dataclass(frozen=True)
 class ParallelOptions(SeedOptions):
-    """Options of an experiment that plays in several processes.
+    """Options of an experiment that runs in several processes.
 
     Attributes:
         processes: Worker processes; results, except measured times, do not depend on their number.
@@ -63,7 +63,7 @@ class ParallelOptions(SeedOptions):
 
 @dataclass(frozen=True)
 class ChosenOptions(ParallelOptions):
-    """Options of an experiment whose parts can be run separately.
+    """Options of an experiment in which single parts can be selected to run.
 
     Attributes:
         only: Only this part; may be repeated.
@@ -73,7 +73,7 @@ class ChosenOptions(ParallelOptions):
 
 
 class Comparison(NamedTuple):
-    """A figure from a paper beside our figure.
+    """A figure that a paper prints, beside the figure that we computed.
 
     Attributes:
         what: What is measured.
@@ -96,7 +96,7 @@ def make_comparison_table(title: str, lines: Iterable[Comparison], note: str) ->
 
 @dataclass(frozen=True)
 class SavedResults(Generic[_Result]):
-    """The results of an experiment, with their settings and file.
+    """The results of an experiment, with the settings that produced them and the path of their file.
 
     Attributes:
         results: The results.
@@ -110,29 +110,29 @@ class SavedResults(Generic[_Result]):
 
     @property
     def name(self) -> str:
-        """The file's name as a page prints it."""
+        """The results file's name, in the form in which tables cite it."""
         return f"`{Path(*self.path.parts[-2:]).as_posix()}`" if self.path else "no file"
 
 
 def source_note(saved: SavedResults[Any]) -> str:
-    """Return a table note that names the results file and nothing else."""
+    """Return a table note that only names the results file."""
     return f"Computed from {saved.name}."
 
 
 class TaskWorker(Worker[Task, Sequence[_Result]]):
-    """A worker for experiments that keep nothing from one task to the next."""
+    """A worker that does each task with the experiment's function, and keeps nothing between tasks."""
 
     def __init__(self, work: Callable[..., Sequence[_Result]], options: Options) -> None:
         self._work, self._options = work, options
 
     def work(self, task: Task) -> Sequence[_Result]:
-        """Run one task, and return its results."""
+        """Do one task of the experiment, and return its results."""
         return self._work(self._options, *task)
 
 
 @dataclass(frozen=True)
 class Experiment(Generic[_Options, _Result]):
-    """An experiment: its work, the results that it keeps, and what the command line and the docs show of it.
+    """An experiment: its options, its tasks and their results, and the tables and the plot of the results.
 
     It consists of tasks.  A task gives some results, which depend on nothing but the task and the settings; they are
     the lines of a file, and a run that was cut off is resumed task by task.
@@ -196,7 +196,7 @@ class Experiment(Generic[_Options, _Result]):
         on_progress: OnProgress = ignore_progress,
         tasks: Iterable[Task] | None = None,
     ) -> SavedResults[_Result]:
-        """Run the experiment and return its results.
+        """Run the experiment's tasks, resuming from a saved file if one is given, and return the results.
 
         Args:
             options: What is done; the defaults if None.
@@ -225,7 +225,7 @@ class Experiment(Generic[_Options, _Result]):
 
 
 def read_results_file(result: type[_Result], path: Path) -> SavedResults[_Result]:
-    """Read the results in a results file.
+    """Read an experiment's results and settings from a results file.
 
     Raises:
         FileNotFoundError: If it does not exist.
@@ -248,7 +248,7 @@ def group_by(results: Iterable[_Result], *names: str, order: Iterable[Any] = ())
 
 
 def check_names(what: str, names: Iterable[str] | None, known: Iterable[str]) -> tuple[str, ...]:
-    """Check names against the known names; return all known names if no names are given.
+    """Return the given names after checking that they are known, or all known names if none are given.
 
     Raises:
         InvalidExperimentError: If there is one that does not exist.

@@ -1,4 +1,4 @@
-"""The parts that experiments on duplicate deals share: pairings, a result per deal, and pair statistics."""
+"""The common parts of experiments on duplicate deals: pairs of agents, results per deal, and statistics."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Pair = tuple[str, str]
 
 @dataclass(frozen=True)
 class DealOptions(ex.ChosenOptions):
-    """Options of an experiment that plays duplicate deals, which choose those deals.
+    """Options that choose the duplicate deals of an experiment.
 
     Attributes:
         seed: Seed of deals and agents.
@@ -39,7 +39,7 @@ class DealOptions(ex.ChosenOptions):
 
 @dataclass(frozen=True)
 class DealResult:
-    """The result of a duplicate deal with a fixed landlord.
+    """An agent's wins on a duplicate deal with a fixed landlord, once as landlord and once as peasants.
 
     Attributes:
         agent: The agent.
@@ -57,14 +57,14 @@ class DealResult:
 
     @classmethod
     def from_games(cls, records: Sequence[GameResult]) -> DealResult:
-        """Make the result of a deal from its two games."""
+        """Make the result of a deal from the records of its two games."""
         game, _, wins = split_wins_by_side(records)
         return cls(game.a, game.b, game.deal, *wins)
 
 
 @dataclass(frozen=True)
 class TimedDealResult(DealResult):
-    """The result of a duplicate deal with a fixed landlord, with stakes and times.
+    """An agent's wins and stakes on a duplicate deal with a fixed landlord, with both agents' decision times.
 
     Attributes:
         landlord_score: The agent's stake as landlord.
@@ -80,7 +80,7 @@ class TimedDealResult(DealResult):
 
     @classmethod
     def from_games(cls, records: Sequence[GameResult]) -> TimedDealResult:
-        """Make the result of a deal from its two games."""
+        """Make the result of a deal, with stakes and times, from the records of its two games."""
         *games, wins = split_wins_by_side(records)
         scores = (side_score(game, "a", "stake") for game in games)
         return cls(games[0].a, games[0].b, games[0].deal, *wins, *scores, *decision_times(records))
@@ -96,7 +96,7 @@ def decision_times(records: Sequence[GameResult]) -> list[float]:
 
 
 class Pairings(NamedTuple):
-    """The pairs of agents that meet in an experiment, with their deals and the rules.
+    """The pairs of agents that meet in an experiment, with each pair's number of deals and the rules.
 
     Attributes:
         pairs: Who meets whom, by the names that they have in the results, on how many deals; from the options.
@@ -121,11 +121,11 @@ class Pairings(NamedTuple):
         return self.specs.get(name, name)
 
     def agents(self, options: ex.SeedOptions) -> list[str]:
-        """Return the specifications of the agents without duplicates."""
+        """Return the specifications of all agents that play, without duplicates."""
         return list(dict.fromkeys(self.spec(name) for pair in self.pairs(options) for name in pair))
 
     def tasks(self, options: ex.SeedOptions) -> list[ex.Task]:
-        """Return the schedule of an experiment, with a task for each deal of every pair.
+        """List the tasks of an experiment, one for each deal of every pair.
 
         Raises:
             UnknownAgentError: If an agent does not exist.
@@ -139,13 +139,13 @@ class Pairings(NamedTuple):
         return sorted(wanted, key=lambda task: task[2]) if self.by_deal else wanted
 
     def settings(self, options: ex.SeedOptions) -> dict[str, str]:
-        """Return the settings on which results depend besides the options."""
+        """Return the settings besides the options on which results depend: the rules and the policy weights."""
         rules = {} if self.rules == "standard" else {"rules": self.rules}
         return rules if self.weights is None else {**rules, "weights": digest_file(self.weights())}
 
 
 class MatchWorker(Worker[ex.Task, list[Any]]):
-    """A worker that plays the duplicate deals of an experiment.
+    """A worker that plays an experiment's duplicate deals, and makes a result of each.
 
     Args:
         line: Makes the result of a deal from its games; picklable.
@@ -162,7 +162,7 @@ class MatchWorker(Worker[ex.Task, list[Any]]):
         self._line = line
 
     def work(self, task: ex.Task) -> list[Any]:
-        """Play a duplicate deal from both sides."""
+        """Play a duplicate deal from both sides, and return its result."""
         return [self._line(self._player.play(task[-1]))]
 
     def close(self) -> None:
@@ -179,7 +179,7 @@ def make_deal_experiment(
     result: type[Any] = DealResult,
     changeable: Sequence[str] = ("deals",),
 ) -> ex.Experiment[Any, Any]:
-    """Make an experiment that plays duplicate deals.
+    """Make an experiment in which pairs of agents play duplicate deals.
 
     Args:
         name: Its name.
@@ -207,7 +207,7 @@ def make_deal_experiment(
 
 
 def share_won(result: DealResult) -> float:
-    """Compute the share of a deal's two games that the agent won."""
+    """Return the share of a deal's two games that the agent won: 0, one half or 1."""
     return float(result.landlord + result.peasants) / 2
 
 
@@ -222,16 +222,16 @@ def side_rates(results: Sequence[DealResult]) -> list[str]:
 
 
 def win_gain(results: Iterable[DealResult], base: Iterable[DealResult]) -> Interval:
-    """Compute how much more one agent wins than another, paired by deal; NaN if they have no deal in common."""
+    """Compute the difference between two agents' win rates on their common deals; NaN if there are none."""
     return paired_difference(*({result.deal: share_won(result) for result in lines} for lines in (results, base)))
 
 
 def median_times(results: Sequence[Any]) -> list[str]:
-    """Format both agents' milliseconds per decision as medians over deals, which leave out compile time."""
+    """Format both agents' milliseconds per decision, as medians over deals so that compile time does not count."""
     return [f"{median(getattr(result, name) for result in results):.2f}" for name in ("ms", "opponent_ms")]
 
 
 def deals_note(saved: ex.SavedResults[Any]) -> str:
-    """Return the note that says which deals a table is about."""
+    """Return a note with the number of a table's first deal and the seed."""
     first = min(result.deal for result in saved.results)
     return f"Duplicate deals from number {first:,} on under seed {saved.settings['seed']}"

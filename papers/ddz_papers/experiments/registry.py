@@ -44,7 +44,7 @@ EXPERIMENTS = {
 
 
 def load_experiment(name: str) -> Experiment[Any, Any]:
-    """Load an experiment by its name.
+    """Import and return the experiment with a given name.
 
     Raises:
         KeyError: If there is none.
@@ -55,5 +55,5 @@ def load_experiment(name: str) -> Experiment[Any, Any]:
 
 
 def load_experiments() -> Iterator[Experiment[Any, Any]]:
-    """Load all experiments, in the order of ``EXPERIMENTS``."""
+    """Import all experiments one after another, in the order of ``EXPERIMENTS``."""
     return map(load_experiment, EXPERIMENTS)

@@ -1,4 +1,4 @@
-"""Two-player no-limit hold'em: the payoff paper's matches, and how the win rate of a hand settles.
+"""Experiments in two-player no-limit hold'em: the payoff paper's matches, and the convergence of win rates.
 
 A match is 100 hands: 50 deals, each played from both sides.  Both players begin every hand with 20,000 chips.
 """
@@ -38,7 +38,7 @@ _SMALL, _LARGE = STACK // 4, STACK // 2
 
 @dataclass(frozen=True)
 class HoldemResult:
-    """The result of one hand of hold'em.
+    """The chips won and the chips bet in one hand of hold'em.
 
     Attributes:
         reading: How both agents read equation 1, one of :data:`READINGS`.
@@ -61,7 +61,7 @@ class HoldemResult:
 
 @dataclass(frozen=True)
 class HoldemMatchOptions(ex.ParallelOptions):
-    """Options of the matches, with the number that is played.
+    """Options of the hold'em matches: the seed, and the number of matches for each pair of agents.
 
     Attributes:
         matches: Matches of 100 hands for each pairing and reading.
@@ -73,7 +73,7 @@ class HoldemMatchOptions(ex.ParallelOptions):
 def play_holdem_match(
     options: HoldemMatchOptions, reading: str, a: Player, b: Player, match: int
 ) -> list[HoldemResult]:
-    """Play a match of 100 hands between two hold'em agents."""
+    """Play a match of 100 hands between two hold'em agents, and return the result of each hand."""
     agents = [HoldemAgent(name, **READINGS[reading]) for name in (a, b)]
     results = []
     for hand in range(HANDS):
@@ -85,7 +85,7 @@ def play_holdem_match(
 
 
 def chips_interval(results: Sequence[HoldemResult]) -> Interval:
-    """Compute the chips won per hand, with the 95 % interval over deals, each played from both seats."""
+    """Compute the mean chips won per hand, with its 95 % interval over deals played from both seats."""
     deals: dict[tuple[int, int], float] = {}
     for result in results:
         deal = result.match, result.hand // 2
@@ -94,7 +94,7 @@ def chips_interval(results: Sequence[HoldemResult]) -> Interval:
 
 
 def holdem_table(saved: ex.SavedResults[HoldemResult]) -> Table:
-    """Make the table of the matches, with one line for each reading of equation 1 and each pairing."""
+    """Make the table of the matches, with one line per interpretation of equation 1 and pair of agents."""
     lines = []
     for (reading, a, b), results in ex.group_by(saved.results, "reading", "a", "b").items():
         totals = [sum(result.chips for result in match) for match in ex.group_by(results, "match").values()]
@@ -107,7 +107,7 @@ def holdem_table(saved: ex.SavedResults[HoldemResult]) -> Table:
 
 
 def _bet_shares(results: Sequence[HoldemResult]) -> tuple[str, str]:
-    """Return the shares of hands with small and with large bets, in per cent."""
+    """Format the shares of hands with small bets and with large bets, in per cent."""
     small, large = (sum(result.bet < _SMALL for result in results), sum(result.bet > _LARGE for result in results))
     return f"{100 * small / len(results):.1f}", f"{100 * large / len(results):.1f}"
 
@@ -117,7 +117,7 @@ _PRINTED = {"uct-stake": ("wins", "99", "1", ""), "uct-dealt": ("loses", "82", "
 
 
 def printed_table(saved: ex.SavedResults[HoldemResult]) -> Table:
-    """Make a table that compares the figures in the paper's prose on its 100-hand matches with ours."""
+    """Make a table that compares the figures in the paper's text about its 100-hand matches with ours."""
     groups, lines = ex.group_by(saved.results, "reading", "a", "b"), list[ex.Comparison]()
     for agent, reading in product(_PRINTED, READINGS):
         if results := groups.get((reading, agent, "payoff")):
@@ -139,7 +139,7 @@ def _compare_with_paper(
 
 
 def plot_holdem(saved: ex.SavedResults[HoldemResult], path: Path) -> None:
-    """Plot both algorithms' cumulative chips against each other and the policy (figure 7), and bets (figure 8)."""
+    """Plot the cumulative chips of both UCT algorithms (figure 7), and the sizes of bets (figure 8)."""
     shown = [result for result in saved.results if result.reading == "weighted"]
     hands, series, bets = range(1, HANDS + 1), [], []
     for (agent, name), color in zip(NAMES.items(), ("C0", "C1"), strict=True):
@@ -176,7 +176,7 @@ HOLDEM = ex.Experiment(
 
 @dataclass(frozen=True)
 class StreetResult:
-    """The win rate of a hold'em hand on one street, counted from dealt hands.
+    """A hold'em hand's win rate on one street, estimated from a number of dealt hands.
 
     Attributes:
         street: Cards on the table: 0, 3, 4 or 5.
@@ -199,7 +199,7 @@ class StreetOptions(ex.ParallelOptions):
 
 
 def estimate_win_rates(options: StreetOptions, street: int) -> list[StreetResult]:
-    """Estimate the hand's win rates on a street from more and more dealt hands."""
+    """Estimate a hand's win rate on one street from growing numbers of dealt hands."""
     deck = np.random.default_rng(options.seed).permutation(52).astype(np.int64)
     rng = make_agent_generator([options.seed, street])
     return [

@@ -57,7 +57,7 @@ class StrengthOptions(matches.DealOptions):
 
 
 def policy_pairs(options: StrengthOptions) -> dict[matches.Pair, int]:
-    """Return each pairing's number of deals."""
+    """Return the pairs of the shipped policy and its opponents, with each pair's number of deals."""
     names = ex.check_names("pairing", options.only, PAIRINGS)
     agents = {name: options.neural if name.startswith("search") else POLICY for name in PAIRINGS if name in names}
     return {(agent, PAIRINGS[name][0]): options.deals or PAIRINGS[name][1] for name, agent in agents.items()}
@@ -71,7 +71,7 @@ STRENGTH_HEADER = (
 
 
 def strength_cells(results: Sequence[matches.TimedDealResult]) -> list[tuple[str, ...]]:
-    """Make the table cells of one line per pairing, with the pairings of ``PAIRINGS`` first.
+    """Format table cells, one line per pair of agents, with the pairs of ``PAIRINGS`` first.
 
     Win rates and scores are means over deals of both sides with 95 % intervals; the milliseconds are the median
     deal's.  What a search wins over the policy alone, in points, is counted on the deals that both have played.
@@ -120,17 +120,17 @@ NAMED = (
 
 
 def agent_pairs(options: matches.DealOptions) -> dict[matches.Pair, int]:
-    """Return each named agent's number of deals against the rule agent."""
+    """Return the pairs of each named agent and the rule agent, with each pair's number of deals."""
     return {(name, OPPONENT): options.deals for name in ex.check_names("agent", options.only, NAMED)}
 
 
 def group_by_agent(results: Sequence[matches.TimedDealResult]) -> dict[str, list[matches.TimedDealResult]]:
-    """Group the results of deals against the rule agent by agent."""
+    """Group the results against the rule agent by agent."""
     return ex.group_by((result for result in results if result.opponent == OPPONENT), "agent")
 
 
 def agent_strength_table(saved: ex.SavedResults[matches.TimedDealResult]) -> Table:
-    """Make the table of the agents, the strongest first."""
+    """Make the table of all named agents by win rate against the rule agent, the strongest first."""
     deals = group_by_agent(saved.results)
     rates = {agent: matches.win_interval(results) for agent, results in deals.items()}
     lines = [
@@ -172,7 +172,7 @@ nothing was trained with."""
 
 @dataclass(frozen=True)
 class PointsResult:
-    """The result of a six-game duplicate deal: each agent plays every seat alone against two of the other.
+    """The result of one deal over six games, in which each agent plays every seat against two of the other.
 
     Attributes:
         agent: Specification of the agent.
@@ -198,7 +198,7 @@ class PointsResult:
 
     @classmethod
     def from_games(cls, records: Sequence[GameResult]) -> PointsResult:
-        """Make the result of a deal from its six games."""
+        """Make the result of a deal from the records of its six games."""
         first, times = records[0], matches.decision_times(records)
         landlord = [record for record in records if record.landlord >= 0 and record.seats[record.landlord] == "a"]
         score = round(fmean(summaries.side_score(record, "a", "stake") for record in records), 4)
@@ -223,12 +223,12 @@ class PointsOptions(ex.ParallelOptions):
 
 
 def points_pairs(options: PointsOptions) -> dict[matches.Pair, int]:
-    """Return the points policy's number of deals against each opponent."""
+    """Return the pairs of the points policy and its opponents, with each pair's number of deals."""
     return {(options.agent, other): options.deals for other in options.opponent or POINTS_OPPONENTS}
 
 
 def points_table(saved: ex.SavedResults[PointsResult]) -> Table:
-    """Make the table of the points policy's results, with one line per opponent."""
+    """Make the table of the points policy's results: scores, landlord rates and times, one line per opponent."""
     order, lines = [(POINTS_AGENT, opponent) for opponent in POINTS_OPPONENTS], []
     for (agent, opponent), deals in ex.group_by(saved.results, "agent", "opponent", order=order).items():
         name = f"`{opponent}`" if agent == POINTS_AGENT else f"`{opponent}` (`{agent}`)"
@@ -244,7 +244,7 @@ def points_table(saved: ex.SavedResults[PointsResult]) -> Table:
 
 
 def _points_cells(deals: Sequence[PointsResult]) -> list[str]:
-    """Format the cells for six-game duplicate deals with an auction; scores have 95 % intervals over deals."""
+    """Format the cells for one opponent: deals, mean score with its 95 % interval, and landlord rates."""
     games, landlord = 6 * len(deals), sum(result.landlord for result in deals)
     return [
         f"{len(deals):,}",
@@ -301,7 +301,7 @@ class LevelOptions(ex.ParallelOptions):
 
 
 def neighbour_pairs(options: LevelOptions) -> dict[matches.Pair, int]:
-    """Return the number of deals that each pair of neighbouring levels plays."""
+    """Return the pairs of neighbouring levels, with each pair's number of deals."""
     pairs = {(stronger, weaker): options.deals for weaker, stronger in pairwise(AGENTS_BY_LEVEL)}
     return pairs | {(AGENTS_BY_LEVEL[-1], AGENTS_BY_LEVEL[-2]): options.slow}
 
@@ -312,7 +312,7 @@ def level_rates(results: Sequence[matches.DealResult]) -> Mapping[matches.Pair, 
 
 
 def rate_levels(results: Sequence[matches.DealResult]) -> dict[str, float]:
-    """Compute the rating of every level by its name, with the rule agent at 0."""
+    """Compute every level's Elo rating, with the rule agent at 0, from games between neighbouring levels."""
     rates = level_rates(results)
     means = (rates[stronger, weaker].mean for weaker, stronger in pairwise(AGENTS_BY_LEVEL[1:]))
     odds = (rate / (1 - rate) for rate in (min(max(mean, _LOWEST_RATE), _HIGHEST_RATE) for mean in means))
@@ -358,12 +358,12 @@ DEPTHS: Mapping[str, str] = {
 
 
 def depth_pairs(options: matches.DealOptions) -> dict[matches.Pair, int]:
-    """Return each depth-limited search's number of deals against the rule agent."""
+    """Return the pairs of each depth-limited search and the rule agent, with each pair's number of deals."""
     return {(name, OPPONENT): options.deals for name in ex.check_names("search", options.only, DEPTHS)}
 
 
 def depth_table(saved: ex.SavedResults[matches.DealResult]) -> Table:
-    """Make the table of win rates by depth; a search that no longer exists is named instead of its agent."""
+    """Make the table of depth-limited searches' win rates against the rule agent."""
     lines = []
     for name, deals in ex.group_by(saved.results, "agent").items():
         agent = f"`{DEPTHS[name]}`" if name in DEPTHS else name
@@ -409,7 +409,7 @@ PARTS: Mapping[str, str] = {
 
 
 def part_pairs(options: matches.DealOptions) -> dict[matches.Pair, int]:
-    """Return the number of deals that each prior and leaf-value combination plays against the policy alone."""
+    """Return the pairs of each search variant and the policy alone, with each pair's number of deals."""
     return {(name, POLICY): options.deals for name in ex.check_names("search", options.only, PARTS)}
 
 

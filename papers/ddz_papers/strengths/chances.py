@@ -49,7 +49,7 @@ ChanceAndOutcome = tuple[float, int]
 
 
 class EstimatedDecision(Protocol):
-    """A decision of any experiment, with the critic's estimate and the outcome of its game."""
+    """A decision with the critic's estimate, the mover's role and the outcome of the game."""
 
     @property
     def deal(self) -> int: ...  # noqa: D102
@@ -126,7 +126,7 @@ def play_and_estimate(options: ChanceOptions, deal: int) -> list[ChanceResult]:
 
 
 def fit_curve(means: npt.NDArray[np.float64], won: npt.NDArray[np.bool_]) -> LogOddsCurve:
-    """Fit the curve that makes the outcomes likeliest (Newton's method for a logistic regression).
+    """Fit a curve from the critic's means to winning chances by logistic regression (Newton's method).
 
     Args:
         means: The critic's, shape ``[n]``.
@@ -143,7 +143,7 @@ def fit_curve(means: npt.NDArray[np.float64], won: npt.NDArray[np.bool_]) -> Log
 
 
 def fit_calibration(results: Sequence[EstimatedDecision]) -> Calibration:
-    """Fit the calibration to the even-numbered games, role by role."""
+    """Fit one calibration curve per role to the even-numbered games."""
     even = [[one for one in results if one.deal % 2 == 0 and one.role == role] for role in range(len(ROLES))]
     return Calibration(
         *(
@@ -154,7 +154,7 @@ def fit_calibration(results: Sequence[EstimatedDecision]) -> Calibration:
 
 
 def shown_chance(result: EstimatedDecision, calibration: Calibration) -> float:
-    """Return the winning chance that people are shown for a decision."""
+    """Return the winning chance shown to people for a decision: the critic's mean after calibration."""
     return float(calibration[result.role].chances(np.array([result.mean]))[0])
 
 
@@ -171,7 +171,7 @@ def bin_by_chance(
 
 
 def chances_table(saved: ex.SavedResults[ChanceResult]) -> Table:
-    """Make the table of the winning chances shown beside the share of games won."""
+    """Make the table of the winning chances shown, in ten bins, beside the share of games won."""
     lines = []
     for tenth, games in enumerate(bin_by_chance(saved.results)):
         if games:

@@ -1,4 +1,4 @@
-"""An experiment that checks the winning chances shown to people, in games of the policy between two agents of a level.
+"""A check of the winning chances shown to people, in games of the policy against two agents of one level.
 
 At one decision of every game :mod:`ddz_agents.neural_search.win_probability` values the move that the policy
 plays. The game says who won, and the maps from the critic's means to chances are fitted on the games with even
@@ -106,13 +106,13 @@ class TableChanceResult:
 
 @functools.cache
 def _load_players(level: str) -> tuple[ModelAgent, Agent, WinProbability, WinProbability]:
-    """Load the policy, an opponent, the chance estimator that hints use, and an estimator with many particles."""
+    """Load the policy, an agent of a level, the chance estimator of hints, and one with more sampled deals."""
     model = load_policy()
     return ModelAgent(model), make_agent(level), WinProbability(model), WinProbability(model, worlds=PARTICLES)
 
 
 def estimate_chances_in_game(options: TableChanceOptions, level: str, deal: int) -> list[TableChanceResult]:
-    """Play a game between the policy and agents of a level, and estimate the winning chances of one policy move."""
+    """Play a game of the policy against two agents of a level, and estimate the chances of one of its moves."""
     (policy, other, estimator, _), rng = _load_players(level), make_published_generator
     state, seat, decisions = State.new(options.seed, game=deal), deal % 3, list[tuple[View, Move]]()
     generator = rng([options.seed, deal, _GAME])
@@ -140,7 +140,7 @@ def estimate_chances_in_game(options: TableChanceOptions, level: str, deal: int)
 
 
 def _win_shares(options: TableChanceOptions, level: str, deal: int, view: View, moves: Sequence[Move]) -> list[float]:
-    """Compute the shares of sampled worlds that are won after each of two moves."""
+    """Estimate the shares of sampled deals that the policy wins after each of two moves."""
     policy, other, _, many = _load_players(level)
     rows, weights = many.sample_worlds(view, make_published_generator([options.seed, deal, _PARTICLES]))
     rng = make_published_generator([options.seed, deal, _PLAYOUTS])
@@ -155,7 +155,7 @@ def _win_shares(options: TableChanceOptions, level: str, deal: int, view: View, 
 
 
 def play_out(games: LeafGames, view: View, policy: ModelAgent, other: Agent, rng: np.random.Generator) -> None:
-    """Play games to their ends, with the policy in the view's seat and an agent in the other seats.
+    """Play games to the end in place, with the policy in the view's seat and an agent in the other seats.
 
     Args:
         games: Games at the start of a decision or over; changed.
@@ -180,19 +180,19 @@ def play_out(games: LeafGames, view: View, policy: ModelAgent, other: Agent, rng
 
 
 def fit_calibrations(results: Sequence[TableChanceResult]) -> dict[str, Calibration]:
-    """Fit the calibration of each level to the even-numbered games."""
+    """Fit the calibration of each level to the level's even-numbered games."""
     judged = [one for one in results if one.number >= 0]
     return {level: fit_calibration(part) for level, part in ex.group_by(judged, "opponents").items()}
 
 
 def with_shares_as_means(results: Sequence[TableChanceResult]) -> list[TableChanceResult]:
-    """Return the decisions that were played out as for a hint, with the share of worlds won as their mean."""
+    """Return the played-out decisions with the share of sampled deals won in place of the critic's mean."""
     return [replace(one, mean=one.share) for one in results if one.share >= 0]
 
 
 @dataclass(frozen=True)
 class ChanceErrors:
-    """The errors of the shown winning chances, in games that they were not fitted to, in percentage points.
+    """The errors of the shown winning chances, in percentage points, in games that were not used for fitting.
 
     Attributes:
         positions: How many of these games.
@@ -214,7 +214,7 @@ class ChanceErrors:
 
 
 def measure_errors(results: Sequence[TableChanceResult], calibration: Calibration, worlds: int) -> ChanceErrors:
-    """Measure the errors of the winning chances that a calibration gives.
+    """Measure the errors of the winning chances that a calibration gives for one level's odd-numbered games.
 
     Args:
         results: Those of one level.
@@ -239,7 +239,7 @@ def measure_errors(results: Sequence[TableChanceResult], calibration: Calibratio
 
 
 def correlate_gaps(results: Sequence[TableChanceResult], calibration: Calibration) -> float:
-    """Correlate the shown and the played-out gaps between two moves of a peasant, without any correction."""
+    """Correlate the shown and the played-out difference between two moves' chances, over peasants' decisions."""
     peasants = [one for one in _odd_numbered_games(results) if one.role and one.rival_wins >= 0]
     rivals = [replace(one, mean=one.rival_mean) for one in peasants]
     shown = _shown_chances(peasants, calibration) - _shown_chances(rivals, calibration)
@@ -247,12 +247,12 @@ def correlate_gaps(results: Sequence[TableChanceResult], calibration: Calibratio
 
 
 def _odd_numbered_games(results: Sequence[TableChanceResult]) -> list[TableChanceResult]:
-    """Return the decisions in odd-numbered games."""
+    """Select the policy's decisions in odd-numbered games."""
     return [one for one in results if one.deal % 2 and one.number >= 0]
 
 
 def _calibrated_shares(out: Sequence[TableChanceResult]) -> Reals:
-    """Map the shares of worlds won to chances role by role, as the critic's means are mapped."""
+    """Convert shares of sampled deals won to winning chances, by curves fitted role by role."""
     wins, won, roles, mapped = (
         np.array([one.wins for one in out]),
         _outcomes(out) > 0,
@@ -278,7 +278,7 @@ def _role_numbers(results: Sequence[TableChanceResult]) -> npt.NDArray[np.int64]
 
 
 def errors_table(saved: ex.SavedResults[TableChanceResult]) -> Table:
-    """Make the table of chance errors by level, adding the critic alone where the best move is also played out."""
+    """Make the table of the errors of the shown winning chances, by level of the other agents."""
     lines, judged = [], [one for one in saved.results if one.number >= 0]
     for level, part in ex.group_by(judged, "opponents", order=LEVELS).items():
         if sum(one.wins >= 0 for one in part) < _MIN_DECISIONS:  # too few for a map of what is played out

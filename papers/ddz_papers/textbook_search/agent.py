@@ -62,7 +62,7 @@ class AlphaBetaOptions(Options):
     candidates: Annotated[int, Range(2)] = 12
 
     def settings(self) -> search.Settings:
-        """Return the options in the form that the compiled kernels read."""
+        """Convert the options to the settings that the compiled search reads."""
         return search.Settings(
             pruning=np.bool_(self.pruning),
             quiescence=QUIESCENCE[self.quiescence],
@@ -109,10 +109,10 @@ class DepthLimitedAgent(SearchAgent[ViewOrState]):
 
     @abstractmethod
     def _draw_worlds(self, view: ViewOrState, position: Position, rng: np.random.Generator) -> Words:
-        """Draw the deals to search, shape ``[n, 32]``."""
+        """Return the game states to search, shape ``[n, 32]``: sampled deals, or the true game."""
 
     def _search(self, view: ViewOrState, position: Position, rng: np.random.Generator) -> Decision:
-        """Evaluate the moves by search; in the auction and at doubling, let the rule agent decide."""
+        """Evaluate the legal moves by search, or ask the rule agent in the auction and at doubling."""
         if int(position.row[STAGE]) != STAGE_PLAY:
             return Decision(choose_move(position.row, position.rules, self._workspace, self.prices))
         mains, kickers = self._list_moves(position)
@@ -128,14 +128,14 @@ class DepthLimitedAgent(SearchAgent[ViewOrState]):
         return best_candidates(row, position.rules, self._workspace, self.options.candidates)
 
     def _get_memory(self, position: Position) -> SearchMemory:
-        """Return the search memory, created for the rules in play."""
+        """Return the search memory, which is created anew when the rules change."""
         if self._space is None or not np.array_equal(self._space.stack.rules, position.rules):
             self._space = search.new_search_memory(position.rules.copy(), self.weights)
         self._space.stack.counters[:] = 0, 1 << 60, 0
         return self._space
 
     def _deepen(self, position: Position, deals: Words, mains: Words, kickers: Words) -> Reals:
-        """Compute the mean values at the set depth, or at the greatest depth that time allows."""
+        """Search at the set depth, or ever deeper while time remains, and return the moves' mean values."""
         self._get_memory(position)
         milliseconds = self.options.milliseconds
         if milliseconds is None:
@@ -157,7 +157,7 @@ class DepthLimitedAgent(SearchAgent[ViewOrState]):
     def _average_moves(
         self, deals: Words, mains: Words, kickers: Words, depth: int, clock: Clock | None = None
     ) -> Reals:
-        """Average every move's value for the seat over the deals; the result is meaningless if the clock stopped."""
+        """Average each move's value for the seat over the deals; the result is meaningless if time ran out."""
         values = []
         for world in deals:
             values.append(self._value_world(world, mains, kickers, depth, clock))
@@ -167,7 +167,7 @@ class DepthLimitedAgent(SearchAgent[ViewOrState]):
         return np.asarray(np.mean(values, axis=0))
 
     def _value_world(self, world: Words, mains: Words, kickers: Words, depth: int, clock: Clock | None) -> Reals:
-        """Evaluate every move for the seat to act in one game with open hands."""
+        """Evaluate every move for the seat to act by search, in one game with all hands known."""
         space, values = self._space, np.zeros(len(mains))
         assert space is not None
         if clock is not None:
@@ -179,7 +179,7 @@ class DepthLimitedAgent(SearchAgent[ViewOrState]):
 
     @property
     def _end_values(self) -> tuple[float, float]:
-        """The values of a lost game and a won game."""
+        """The values of a lost and of a won game, on the scale of win rates."""
         assert self._space is not None
         return float(self._space.scale[0]), float(self._space.scale[-1])
 
@@ -218,7 +218,7 @@ class ExpectiminimaxAgent(InferringAgent, DepthLimitedAgent[View]):
     def _average_moves(
         self, deals: Words, mains: Words, kickers: Words, depth: int, clock: Clock | None = None
     ) -> Reals:
-        """Average every move's value; deals that look alike share the seat's next move within the depth."""
+        """Average each move's value over the deals; deals that look alike to the seat share its next move."""
         if depth <= self._rules.players:
             return super()._average_moves(deals, mains, kickers, depth, clock)
         values = np.zeros(len(mains))
@@ -230,7 +230,7 @@ class ExpectiminimaxAgent(InferringAgent, DepthLimitedAgent[View]):
         return values
 
     def _average_move(self, deals: Words, move: Move, depth: int, clock: Clock | None) -> float:
-        """Average a move's value for the seat over the deals."""
+        """Compute a move's mean value over the deals, grouping the deals that look alike at the seat's next turn."""
         seat, alike = int(deals[0, SEAT]), dict[tuple[Move, ...], list[State]]()
         for deal in deals:
             state = State(deal.copy(), self._rules)
@@ -239,7 +239,7 @@ class ExpectiminimaxAgent(InferringAgent, DepthLimitedAgent[View]):
         return sum(self._best_common_value(states, seat, depth, clock) for states in alike.values()) / len(deals)
 
     def _play_to_next_turn(self, state: State, seat: int, depth: int, clock: Clock | None) -> tuple[Move, ...]:
-        """Play on to the seat's next move or the end of the game; return the moves that the others played."""
+        """Play up to the seat's next turn or the end of the game, and return the moves of the others."""
         answers = []
         while not (state.is_over or state.seat == seat or self._is_stopped):
             mains, kickers = self._list_moves(Position.of(state))
@@ -251,7 +251,7 @@ class ExpectiminimaxAgent(InferringAgent, DepthLimitedAgent[View]):
         return tuple(answers)
 
     def _best_common_value(self, states: list[State], seat: int, depth: int, clock: Clock | None) -> float:
-        """Compute the total value of the best common move in games that look alike to the seat."""
+        """Return the summed value of the best move that is common to games which look alike to the seat."""
         if states[0].is_over:
             return len(states) * self._end_values[states[0].returns("win")[seat] > 0]
         mains, kickers = self._list_moves(Position.of(states[0]))

@@ -31,7 +31,7 @@ _U64 = np.uint64(64)
 
 
 class SearchMemory(NamedTuple):
-    """The memory of one depth-limited search.
+    """The memory of one depth-limited search: the stack, move scores, and the weights of the evaluation.
 
     Attributes:
         stack: The line of play, the moves, the table and the counters.
@@ -52,7 +52,7 @@ class SearchMemory(NamedTuple):
 
 @pure_kernel
 def _push(space: SearchMemory, first: int, stop: int, main: np.uint64, kickers: np.uint64, score: int) -> int:
-    """Insert a move by its score among the moves from ``first`` on, unless it is there; return the new end."""
+    """Insert a new move by its score into the sorted moves from ``first`` on; return the end index."""
     mains, riders = space.stack.mains[first:], space.stack.kickers[first:]
     for index in range(stop - first):
         if mains[index] == main and riders[index] == kickers:
@@ -62,7 +62,7 @@ def _push(space: SearchMemory, first: int, stop: int, main: np.uint64, kickers: 
 
 @pure_kernel
 def _push_split(space: SearchMemory, first: int, stop: int, count: int, workspace: RuleWorkspace) -> int:
-    """Push the legal moves of the hand decomposition written last; return the new end."""
+    """Push the legal moves of the hand decomposition that was written last; return the end index."""
     memory = workspace.scratch.memory
     for index in range(count):
         main = memory[MAINS + index]
@@ -76,7 +76,7 @@ def _push_split(space: SearchMemory, first: int, stop: int, count: int, workspac
 
 @part_kernel
 def _push_leads(space: SearchMemory, row: np.ndarray, first: int) -> int:
-    """Push the moves of the two cheapest hand decompositions; return the new end."""
+    """Push the legal moves of the two cheapest decompositions of the hand; return the end index."""
     seat = row[SEAT]
     hand, workspace = row[HANDS + np.int64(seat)], workspace_of_side(row, seat, space.appraiser)
     split_hand(hand, workspace)
@@ -90,7 +90,7 @@ def _push_leads(space: SearchMemory, row: np.ndarray, first: int) -> int:
 
 @part_kernel
 def _push_replies(space: SearchMemory, row: np.ndarray, first: int) -> int:
-    """Push pass and every reply with its cheapest kickers; return the new end."""
+    """Push the pass, and every legal reply with its cheapest kickers; return the end index."""
     seat = row[SEAT]
     hand, workspace = row[HANDS + np.int64(seat)], workspace_of_side(row, seat, space.appraiser)
     before, _, _ = evaluate_hand(hand, row, seat, space.appraiser)

@@ -1,4 +1,4 @@
-"""Depth-limited minimax and alpha-beta on a game with open hands, following the textbook.
+"""Depth-limited minimax and alpha-beta search of a game with open hands, as in the textbook.
 
 (Russell and Norvig, *Artificial Intelligence*, chapter 5.)  The landlord is MAX and the peasants are MIN; a seat is
 followed by its partner or by an enemy, so two levels of MIN may follow each other.  A position at the depth limit gets
@@ -49,7 +49,7 @@ _BOMBS_ONLY = np.uint64(BOMBS_ONLY)
 
 
 class Settings(NamedTuple):
-    """The search settings that the compiled kernels read.
+    """The settings of a depth-limited search, in the form that compiled code reads.
 
     Attributes:
         pruning: Alpha-beta; without it plain minimax.
@@ -65,7 +65,7 @@ class Settings(NamedTuple):
 
 
 def win_rate_scale() -> npt.NDArray[np.float64]:
-    """Return the scale of win rates: the logistic function of the evaluation, 0 and 1 for a finished game."""
+    """Return a lookup table of win rates: the logistic function of evaluations, with 0 and 1 at the ends."""
     scale = 1.0 / (1.0 + np.exp(-np.arange(-MAX_SCORE, MAX_SCORE + 1) / 100.0))
     scale[0], scale[-1] = 0.0, 1.0
     return scale
@@ -74,7 +74,7 @@ def win_rate_scale() -> npt.NDArray[np.float64]:
 def new_search_memory(
     rules: npt.NDArray[np.uint64], weights: npt.NDArray[np.float64], table_bits: int = 16
 ) -> SearchMemory:
-    """Create the memory of a search, for one thread.
+    """Create the memory of a depth-limited search, for use by one thread.
 
     Args:
         rules: The rules array.
@@ -91,7 +91,7 @@ def new_search_memory(
 
 @part_kernel
 def value_of_position(space: SearchMemory, ply: int) -> float:
-    """Evaluate the position at a ply without search."""
+    """Return the landlord's estimated win rate in the position at a ply, without search."""
     odds = evaluate_position(space.stack.rows[ply], space.stack.rules, space.appraiser, space.weights)
     hundredths = np.int64(np.floor(odds * _HUNDRED + 0.5))
     return space.scale[MAX_SCORE + min(MAX_SCORE - 1, max(1 - MAX_SCORE, hundredths))]
@@ -99,7 +99,7 @@ def value_of_position(space: SearchMemory, ply: int) -> float:
 
 @part_kernel
 def is_quiet(row: np.ndarray, rules: np.ndarray, quiescence: int) -> bool:
-    """Check whether the trick is closed or, where only bombs are searched further, safe from bombs."""
+    """Return whether a position is quiet: no trick is open or, where only bombs count, nobody can bomb it."""
     target = row[TARGET]
     if target == U0 or quiescence == NOTHING:
         return True
@@ -118,7 +118,7 @@ def is_quiet(row: np.ndarray, rules: np.ndarray, quiescence: int) -> bool:
 
 @part_kernel
 def _keep_bombs(stack: SearchStack, ply: int) -> None:
-    """Keep the moves that quiescence search considers: pass, bombs and the most promising other replies."""
+    """Reduce the moves at a ply to those of quiescence search: pass, bombs and the most promising others."""
     frame, mains, kickers = stack.frames[ply], stack.mains, stack.kickers
     stop, others = frame.first, 0
     for index in range(frame.first, frame.stop):
@@ -156,7 +156,7 @@ def _evaluate_if_leaf(space: SearchMemory, ply: int, depth: int, settings: Setti
 
 @part_kernel
 def _look_up_bound(space: SearchMemory, ply: int, depth: int) -> tuple[int, float]:
-    """Look up a position searched to a depth; return the kind of bound (0 for no bound) and the value.
+    """Look up a position searched to the same depth; return the kind of bound (0 for none) and the value.
 
     An entry of another depth gives its best move alone, so that the table changes no value.
     """
@@ -173,7 +173,7 @@ def _look_up_bound(space: SearchMemory, ply: int, depth: int) -> tuple[int, floa
 def _open_position(
     space: SearchMemory, ply: int, depth: int, alpha: float, beta: float, settings: Settings
 ) -> tuple[bool, float]:
-    """Open the position at a ply; return whether its value is already known, and the value."""
+    """Evaluate the position at a ply or push its moves; return whether the value is known, and the value."""
     decided, value = _evaluate_if_leaf(space, ply, depth, settings)
     if decided:
         return True, value
@@ -195,14 +195,14 @@ def _open_position(
 
 @part_kernel
 def _begin_moves(stack: SearchStack, ply: int) -> None:
-    """Prepare the position at a ply for the search of its first move."""
+    """Reset the move cursor and the best values at a ply before the first move is searched."""
     frame = stack.frames[ply]
     frame.cursor, frame.place, frame.best, frame.second = frame.first, frame.first, _LEAST, _LEAST
 
 
 @part_kernel
 def _credit_move(stack: SearchStack, ply: int, value: float, settings: Settings) -> None:
-    """Credit the position at a ply with the value of the move that was played from it last."""
+    """Update the best values and the alpha-beta window at a ply with the value of the last move."""
     frame = stack.frames[ply]
     maximizing = stack.rows[ply, SEAT] == stack.rows[ply, LANDLORD]
     mover_value = value if maximizing else -value
@@ -219,7 +219,7 @@ def _credit_move(stack: SearchStack, ply: int, value: float, settings: Settings)
 
 @part_kernel
 def _next_child(stack: SearchStack, ply: int, settings: Settings) -> bool:
-    """Play the next move from the position at a ply; return False if no move is left or matters."""
+    """Play the next move at a ply; return False if no move is left or all others are pruned."""
     frame = stack.frames[ply]
     if frame.shallow == 1 and frame.cursor == frame.stop:
         # All moves have been searched two plies shallower: is one better than all others by far?
@@ -236,7 +236,7 @@ def _next_child(stack: SearchStack, ply: int, settings: Settings) -> bool:
 
 @part_kernel
 def _child_window(stack: SearchStack, ply: int) -> tuple[int, float, float]:
-    """Return the plies left and the window for the child that was played last from the position at a ply."""
+    """Return the remaining depth and the alpha-beta window for the child position of a ply."""
     frame = stack.frames[ply]
     if frame.shallow == 1:
         return frame.depth - 3, _LEAST, _MOST
@@ -246,7 +246,7 @@ def _child_window(stack: SearchStack, ply: int) -> tuple[int, float, float]:
 
 @part_kernel
 def _close_position(stack: SearchStack, ply: int, settings: Settings) -> float:
-    """Return the value of a position once all its moves, or enough of them, have been searched."""
+    """Return the final value of a searched position, and store it in the table."""
     frame, row = stack.frames[ply], stack.rows[ply]
     value = frame.best if row[SEAT] == row[LANDLORD] else -frame.best
     if settings.table and frame.depth > 0 and stack.counters[at.STOPPED] == 0:
@@ -263,7 +263,7 @@ def _close_position(stack: SearchStack, ply: int, settings: Settings) -> float:
 
 @part_kernel
 def search_position(space: SearchMemory, root: int, depth: int, alpha: float, beta: float, settings: Settings) -> float:
-    """Compute the value of the position at a ply by search.
+    """Compute the value of the position at a ply by depth-limited search.
 
     Args:
         space: The search; the root's row is set, and in its frame where its moves begin.
@@ -303,7 +303,7 @@ def value_moves(
     settings: Settings,
     values: npt.NDArray[np.float64],
 ) -> None:
-    """Evaluate every move of a decision, in one fully known game, for the seat that decides.
+    """Compute every move's value for the deciding seat by search, in one game with all hands known.
 
     Args:
         space: Memory; ``space.stack.counters`` counts on.

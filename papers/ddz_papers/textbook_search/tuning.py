@@ -1,4 +1,4 @@
-"""Tuning of the rule agent's weights by games: the tuned weights, the games that measure them, and the searches.
+"""Tuning of agents' weights by games: the weights, the games that measure them, and the search methods.
 
 A set of weights is a vector in the middle of a box: the origin of the searches is what is played today, and
 a step of one is about half of a weight, or a fifth of a trick.  Every candidate plays the same numbered deals against
@@ -85,7 +85,7 @@ def anneal(fitness: Fitness, size: int, evaluations: int, rng: np.random.Generat
 
 
 def beam_search(fitness: Fitness, size: int, evaluations: int, rng: np.random.Generator) -> None:
-    """Run a local beam search from random states; the best of all their children become the next states."""
+    """Run a local beam search from random points, in which the best of all children become the next states."""
     states = [_random_point(size, rng) for _ in range(BEAMS)]
     while evaluations > 0:
         children = [perturb(state, rng) for state in states for _ in range(CHILDREN)][:evaluations]
@@ -106,7 +106,7 @@ def evolve(fitness: Fitness, size: int, evaluations: int, rng: np.random.Generat
 
 
 def beam_search_from_origin(fitness: Fitness, size: int, evaluations: int, rng: np.random.Generator) -> None:
-    """Run a local beam search from the origin, in which states compete with their children."""
+    """Run a local beam search from the origin, which keeps the best among the states and their children."""
     states, remaining = [(fitness(np.zeros(size)), np.zeros(size))], evaluations - 1
     while remaining > 0:
         count = CHILDREN * BEAMS // len(states)
@@ -116,7 +116,7 @@ def beam_search_from_origin(fitness: Fitness, size: int, evaluations: int, rng: 
 
 
 def evolve_from_origin(fitness: Fitness, size: int, evaluations: int, rng: np.random.Generator) -> None:
-    """Run a genetic algorithm around the origin: parents drawn by rank, all children mutated, best parent kept."""
+    """Run a genetic algorithm from the origin, with parents drawn by rank, mutated children, and elitism."""
     best, remaining = (fitness(np.zeros(size)), np.zeros(size)), evaluations - 1
     children = [perturb(np.zeros(size), rng) for _ in range(POPULATION - 1)][:remaining]
     while children:
@@ -128,19 +128,19 @@ def evolve_from_origin(fitness: Fitness, size: int, evaluations: int, rng: np.ra
 
 
 def _cross_over(population: list[Point], chances: Floats, rng: np.random.Generator) -> Point:
-    """Return a child with one parent's numbers up to a random index and the other parent's from there on."""
+    """Draw two parents with the given chances, and return their one-point crossover."""
     mother, father = (population[index] for index in rng.choice(len(population), 2, p=chances))
     cut = int(rng.integers(1, mother.size + 1))
     return np.concatenate([mother[:cut], father[cut:]])
 
 
 def _keep_best(states: list[tuple[float, Point]], count: int) -> list[tuple[float, Point]]:
-    """Return the best states, the best first and, among equals, the earlier first."""
+    """Return the ``count`` best states, the best first and, among equals, the earlier first."""
     return sorted(states, key=lambda state: -state[0])[:count]
 
 
 def _random_point(size: int, rng: np.random.Generator) -> Point:
-    """Draw a random point within the bounds of the weights."""
+    """Draw a uniformly random point of the search box, with every number in -1..1."""
     return rng.uniform(-1.0, 1.0, size)
 
 
@@ -158,7 +158,7 @@ METHODS: Mapping[str, Method] = {
 
 
 def deal_keys(seed: int, first: int, count: int) -> npt.NDArray[np.uint64]:
-    """Return the random generator states of a seed's numbered deals, shape ``[count]``."""
+    """Return the random generator states that deal a seed's numbered deals, shape ``[count]``."""
     return np.array([game_key(seed, number) for number in range(first, first + count)], np.uint64)
 
 
@@ -171,7 +171,7 @@ def play_games_of_rule_agents(
     peasants: npt.NDArray[np.int64],
     won: npt.NDArray[np.float64],
 ) -> None:
-    """Play one game per deal between rule agents.
+    """Play one game per deal between rule agents with given weights, and write whether the landlord won.
 
     Args:
         games: The generator states of the deals (:func:`deal_keys`), shape ``[n]``.
@@ -197,7 +197,7 @@ STEPS = (at.STEP_PAIR, at.STEP_TRIO, at.STEP_CHAIN, at.STEP_PAIR_CHAIN, at.STEP_
 
 
 class Subject(ABC):
-    """A subject of tuning: its weights, their bounds, and the games that are played with them.
+    """The base class of weights to tune, with their bounds and the games that measure them.
 
     Attributes:
         start: What is played today, shape ``[weights]``, float64.
@@ -217,22 +217,22 @@ class Subject(ABC):
         return len(self.places)
 
     def equivalent_deals(self, deals: int) -> int:
-        """Return the number of deals that cost as much as ``deals`` deals of a rule agent."""
+        """Return how many of these deals cost as much time as ``deals`` deals between rule agents."""
         return max(2, deals // self.cost)
 
     def weights(self, point: Point) -> Floats:
-        """Return all weights, with the tuned weights set by a point of the search box."""
+        """Return the full vector of weights for a point of the search box."""
         tuned = self.start.copy()
         tuned[self.places] += point * self.span[self.places]
         return tuned
 
     @abstractmethod
     def play_games(self, weights: Floats, games: npt.NDArray[np.uint64]) -> Floats:
-        """Play one deal after the other against the rule agent: the share of each that is won, shape ``[n]``."""
+        """Play numbered deals against the rule agent, and return the share of each deal won, shape ``[n]``."""
 
 
 class RuleWeights(Subject):
-    """The rule agent's cost weights for one side, as a subject of tuning."""
+    """The rule agent's cost weights for one side (landlord or peasants), as weights to tune."""
 
     def __init__(self, landlord: bool) -> None:
         self.start = WEIGHTS.astype(np.float64)
@@ -243,13 +243,13 @@ class RuleWeights(Subject):
         self._workspace, self._rules = new_rule_workspace(), Rules().words()
 
     def weights(self, point: Point) -> Floats:
-        """Return the weights in whole hundredths of a trick, with the percentage weights at least 1."""
+        """Return the weights in whole hundredths of a trick, with the percentages among them at least 1."""
         tuned = np.rint(super().weights(point))
         tuned[list(STEPS)] = np.maximum(1.0, tuned[list(STEPS)])
         return tuned
 
     def play_games(self, weights: Floats, games: npt.NDArray[np.uint64]) -> Floats:
-        """Play one game per deal."""
+        """Play one game per deal with the tuned weights on one side, and return whether that side won."""
         won, tuned = np.zeros(len(games)), weights.astype(np.int64)
         landlord, peasants = (tuned, WEIGHTS) if self._landlord else (WEIGHTS, tuned)
         play_games_of_rule_agents(games, self._rules, self._workspace, landlord, peasants, won)
@@ -257,7 +257,7 @@ class RuleWeights(Subject):
 
 
 class PositionWeights(Subject):
-    """The weights of the position evaluation, tuned for a player who sees all hands and looks one ply ahead."""
+    """The weights of the position evaluation, tuned for a player that sees all hands and looks one ply ahead."""
 
     cost = 20
 
@@ -272,7 +272,7 @@ class PositionWeights(Subject):
         self._scores, self._values = np.zeros(_COMPARED, np.int64), np.zeros(_COMPARED)
 
     def play_games(self, weights: Floats, games: npt.NDArray[np.uint64]) -> Floats:
-        """Play two games per deal, one from each side."""
+        """Play two games per deal, one from each side, and return the share that the tuned weights won."""
         wins = np.zeros(len(games))
         for landlord in (True, False):
             space = new_search_memory(self._rules, weights, table_bits=1)
@@ -280,7 +280,7 @@ class PositionWeights(Subject):
         return wins / 2.0
 
     def _wins_game(self, space: SearchMemory, game: np.uint64, landlord: bool) -> bool:
-        """Check whether the search wins a game against the rule agent, as the landlord or as both peasants."""
+        """Return whether a one-ply search beats the rule agent in a game, as the landlord or as both peasants."""
         row = self._row
         new_game(row, game, self._rules)
         while row[STAGE] == STAGE_PLAY:

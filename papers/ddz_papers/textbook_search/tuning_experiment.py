@@ -1,4 +1,4 @@
-"""Local searches that tune the rule agent's cost weights and the position weights, on common deals.
+"""Experiments that tune the rule agent's cost weights and the position weights by local search.
 
 An evaluation is a race: batch after batch of the same deals, until the weights are clearly worse than the best so far.
 The best weights on these deals are partly lucky, so the finalists of a method are played on other deals to choose one,
@@ -29,7 +29,7 @@ _SEARCH, _CHOICE, _FRESH = 10_000_000, 20_000_000, 30_000_000
 
 @dataclass(frozen=True)
 class TuningResult:
-    """The best weights at one moment of a tuning run, and their gain.
+    """The best weights at one moment of a tuning run, and their gain over the current weights.
 
     Attributes:
         subject: What is tuned.
@@ -54,7 +54,7 @@ class TuningResult:
 
 @dataclass(frozen=True)
 class TuningOptions(ex.ChosenOptions):
-    """Options of ``tuning``; a position's weights get a twentieth of the deals, two games each.
+    """Options of ``tuning``; the position weights get a twentieth of the deals, with two games each.
 
     Attributes:
         only: Only this subject; may be repeated.
@@ -73,7 +73,7 @@ class TuningOptions(ex.ChosenOptions):
 
 
 class WeightRace:
-    """A race that measures weights on the deals of a search and keeps the best weights so far.
+    """A fitness function that measures weights on common deals, and keeps the best weights so far.
 
     Args:
         subject: What is tuned.
@@ -93,7 +93,7 @@ class WeightRace:
         self._played = 0
 
     def __call__(self, point: Point) -> float:
-        """Estimate a point's share of deals won: the current weights' share plus the gain before it was dropped."""
+        """Estimate the share of deals won with the weights of a point, stopping early if they are clearly worse."""
         weights = self._subject.weights(point)
         gains = np.zeros(0)
         for batch, today in zip(self._games, self._today, strict=True):
@@ -110,11 +110,11 @@ class WeightRace:
 
 
 def tune(options: TuningOptions, name: str, method: str) -> list[TuningResult]:
-    """Tune a set of weights by a local search, and play the result on other deals."""
+    """Tune a set of weights by a local search, and measure the best results on other deals."""
     subject = SUBJECTS[name]()
 
     def gains(finalists: Sequence[Floats], first: int, count: int) -> list[tuple[Interval, Floats]]:
-        """Return how much more each finalist wins than the current weights."""
+        """Return each finalist's gain in win rate over the current weights."""
         games = deal_keys(options.seed, first, subject.equivalent_deals(count))
         today = subject.play_games(subject.start, games)
         return [
@@ -144,7 +144,7 @@ def tune(options: TuningOptions, name: str, method: str) -> list[TuningResult]:
 
 
 def tuning_table(saved: ex.SavedResults[TuningResult]) -> Table:
-    """Make the table of each method's gain, on the deals of its search, on the choosing deals and on fresh deals."""
+    """Make the table of each method's gain on the search deals, on the choosing deals and on fresh deals."""
     lines = []
     for (subject, method), results in ex.group_by(saved.results, "subject", "method").items():
         *_, last, choice, fresh = results

@@ -1,1 +1,1 @@
-"""Deal tendency, complexity and Monte Carlo equivalents (Wang Zhengfei, thesis, Peking University 2020)."""
+"""Whom deals favour, game complexity, and UCT iterations that equal an agent (Wang Zhengfei's thesis, 2020)."""

@@ -1,4 +1,4 @@
-"""The complexity of a game: counts of deals, states and games, random games, and rules for when to stop sampling.
+"""The complexity of a game: counts of deals and states, random games, and stopping rules for sampling.
 
 Counts are exact, or the thesis's estimates (Wang Zhengfei, Peking University 2020, section 4.1).  Random games choose
 uniformly at every decision; complexity is computed from the winner, the length and the choices of each.
@@ -29,7 +29,7 @@ LANDLORD_HAND, LANDLORD_CARDS, PEASANT_HAND = 17, 3, 17
 
 
 def count_deals() -> int:
-    """Count the deals with known landlord cards and distinct suits, the first factor of the thesis's state count.
+    """Return the number of deals with distinct suits and known landlord cards, a factor of the state count.
 
     Example:
         >>> f"{count_deals():.1e}"
@@ -40,12 +40,12 @@ def count_deals() -> int:
 
 
 def bound_states() -> int:
-    """Return the thesis's bound on states: every deal, and for every card whether it has been played."""
+    """Return the thesis's bound on the number of states: the deals times the ``2**54`` sets of played cards."""
     return count_deals() * 2**54
 
 
 def tree_exponent(branching: float, length: float) -> float:
-    """Estimate the game tree as a power of ten, as the thesis does: deals × peasants' hands × branching ** length."""
+    """Estimate log10 of the game-tree size by the thesis: deals × peasants' hands × branching ** length."""
     return math.log10(count_deals()) + math.log10(math.comb(34, PEASANT_HAND)) + length * math.log10(branching)
 
 
@@ -55,7 +55,7 @@ _COMMON_MOVES = 1024
 
 
 class Playouts(NamedTuple):
-    """The results of random games, with one entry per game.
+    """The rewards, lengths and numbers of choices of random games, with one entry per game.
 
     Attributes:
         rewards: The landlord's, +1 or -1, ``[games]`` float64.
@@ -69,7 +69,7 @@ class Playouts(NamedTuple):
 
 
 def play_random_games(states: Sequence[State], games: int, seed: int, first: int = 0) -> Playouts:
-    """Play games to their ends, with a uniform choice at every decision.
+    """Play games to the end with uniformly random moves, and return their results.
 
     Args:
         states: Where they begin, under the same rules and at the start of a decision of play; game ``i`` begins at
@@ -91,7 +91,7 @@ def play_random_games(states: Sequence[State], games: int, seed: int, first: int
 def _play_random_games(
     starts: np.ndarray, rules: np.ndarray, seed: np.uint64, first: int, games: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Play the games of :func:`play_random_games` from engine states, ``[starts, 32]`` uint64."""
+    """Play the games of :func:`play_random_games` from game-state arrays, ``[starts, 32]`` uint64."""
     rewards, lengths = np.empty(games, np.float64), np.zeros(games, np.int64)
     choices = np.zeros(games, np.int64)
     row = np.empty(ROW_WORDS, np.uint64)
@@ -130,7 +130,7 @@ def load_board_game(name: str) -> Any:
 
 
 def play_random_board_games(start: Any, games: int, seed: int, first: int = 0) -> Playouts:
-    """Play deterministic two-player games to the end, choosing uniformly at every decision.
+    """Play deterministic two-player games to the end with uniformly random moves.
 
     Args:
         start: Where each begins, a ``pyspiel.State``.
@@ -165,7 +165,7 @@ MIN_SAMPLES = 100
 
 
 def adjacent_means_settled(samples: Samples, difference: float) -> npt.NDArray[np.bool_]:
-    """Test after each sample whether the mean has just changed by less than a bound (thesis, section 4.4.1).
+    """Test for each sample whether it moves the mean by less than a bound (thesis, section 4.4.1).
 
     The next sample moves the mean by its distance from the mean, divided by their number, so this says little of the
     mean's error: rewards of +1 and -1 fulfil it after about 10,000 games of any kind.
@@ -183,7 +183,7 @@ def adjacent_means_settled(samples: Samples, difference: float) -> npt.NDArray[n
 
 
 def first_stop(*tests: npt.NDArray[np.bool_]) -> int | None:
-    """Return the number of samples at which all tests hold for the first time; None if they do not yet.
+    """Return the number of samples after which all tests first hold together; None if they never do.
 
     Example:
         >>> first_stop(np.array([False, True, True]), np.array([True, False, True]))

@@ -49,7 +49,7 @@ RULES = "botzone"
 
 @dataclass(frozen=True)
 class SizeResult:
-    """The numbers of decisions and choices in a hundred games.
+    """The total numbers of decisions and of choices in a hundred games.
 
     Attributes:
         play: One of :data:`PLAYS`.
@@ -79,7 +79,7 @@ class SizeOptions(ex.ChosenOptions):
 
 
 def count_games(options: SizeOptions, name: str, block: int) -> list[SizeResult]:
-    """Play a hundred games and count their choices."""
+    """Play a hundred games, and count their decisions and choices."""
     first = block * BLOCK
     states = [State.new(options.seed, RULES, deal) for deal in range(first, first + BLOCK)]
     if PLAYS[name] == "random":
@@ -125,7 +125,7 @@ def _compare_sizes(results: Sequence[SizeResult]) -> Iterable[ex.Comparison]:
 
 
 def _power_text(number: int) -> str:
-    """Format a large number as a figure times a power of ten."""
+    """Format a large number as a decimal times a power of ten, for example ``1.2 × 10^34``."""
     exponent = int(math.log10(number))
     return f"{number / 10**exponent:.1f} × 10^{exponent}"
 
@@ -178,7 +178,7 @@ _BATCH = 5_000
 
 @dataclass(frozen=True)
 class FirstMoveResult:
-    """The results of random games after one first move.
+    """The results of random games after one first move, sampled until their means converged.
 
     Attributes:
         game: One of :data:`GAMES`.
@@ -201,7 +201,7 @@ class FirstMoveResult:
 
 @dataclass(frozen=True)
 class ComplexityOptions(ex.ChosenOptions):
-    """Options of ``complexity``: which games are sampled, and when their means count as settled.
+    """Options of ``complexity``: which games are sampled, and when their means count as converged.
 
     Attributes:
         only: Only this game; may be repeated.
@@ -212,13 +212,13 @@ class ComplexityOptions(ex.ChosenOptions):
 
 
 def deal_state(deal: str) -> State:
-    """Return a deal of the thesis's table 4.4 before the landlord's first move."""
+    """Return the state of a deal of the thesis's table 4.4, before the landlord's first move."""
     return State.from_hands(list(DEALS[deal]), rules=RULES, check_sizes=False)
 
 
 @functools.cache
 def first_moves(game: str) -> tuple[str, ...]:
-    """Return the legal first moves of a game as text, in their order."""
+    """List the legal first moves of a game as text, in the game's own order."""
     if game in DEALS:
         return tuple(str(move) for move in deal_state(game).legal_moves())
     start = counting.load_board_game(game).new_initial_state()
@@ -226,7 +226,7 @@ def first_moves(game: str) -> tuple[str, ...]:
 
 
 def make_sampler(game: str, child: int, seed: int) -> Callable[[int, int], counting.Playouts]:
-    """Make a function of a count and a first number that plays random games after a first move."""
+    """Make a function ``(count, first)`` that plays ``count`` random games after a given first move."""
     if game in DEALS:
         state = deal_state(game)
         state.step(state.legal_moves()[child])
@@ -237,7 +237,7 @@ def make_sampler(game: str, child: int, seed: int) -> Callable[[int, int], count
 
 
 def sample_first_move(options: ComplexityOptions, game: str, number: int) -> list[FirstMoveResult]:
-    """Play random games after a first move until their means have settled."""
+    """Play random games after a first move until the means of their rewards and lengths converge."""
     key = np.random.SeedSequence([options.seed, GAMES.index(game), number]).generate_state(1, np.uint64)
     sample = make_sampler(game, number, int(key[0]))
     values, depths = np.empty(0), np.empty(0)
@@ -259,7 +259,7 @@ def _list_first_moves(options: ComplexityOptions) -> list[tuple[str, int]]:
 
 
 def compute_eleven_numbers(children: Sequence[tuple[int, float, float]]) -> tuple[str, ...]:
-    """Compute the eleven numbers of table 4.2 from the iterations, value and depth of each first move.
+    """Compute the eleven measures of table 4.2 from the iterations, value and depth of each first move.
 
     Example:
         >>> compute_eleven_numbers([(10, 0.5, 3.0), (20, -0.5, 4.0)])[:5]

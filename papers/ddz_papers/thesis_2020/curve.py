@@ -1,4 +1,4 @@
-"""The number of search iterations that equals an agent, from a curve through duplicate deals against searches.
+"""Estimation of the number of search iterations that plays as strongly as an agent, from duplicate deals.
 
 Deals that end evenly say nothing about who is stronger.  The share of *decisive* deals that the agent takes is
 
@@ -41,7 +41,7 @@ class Tally(NamedTuple):
 
     @property
     def deals(self) -> int:
-        """The number of deals tallied."""
+        """The number of deals tallied: ahead, behind and even together."""
         return sum(self)
 
 
@@ -87,7 +87,7 @@ _SLOPE_PRIOR = -0.5 * (np.log(_SLOPES / _USUAL_SLOPE) / _SLOPE_SPREAD) ** 2
 
 
 class Bounds(NamedTuple):
-    """The range of iterations in which an equivalent is sought.
+    """The range in which to look for the number of iterations that equals an agent.
 
     Attributes:
         lower: Iterations; between both bounds all equivalents are equally likely beforehand.
@@ -99,7 +99,7 @@ class Bounds(NamedTuple):
 
     @classmethod
     def checked(cls, lower: int, upper: int) -> Bounds:
-        """Return the bounds that a user gives, after checking them.
+        """Check the bounds that a user gives, and return them.
 
         Raises:
             InvalidExperimentError: If they are the wrong way round, or below 1.
@@ -110,7 +110,7 @@ class Bounds(NamedTuple):
 
 
 class Posterior(NamedTuple):
-    """The posterior distribution of the equivalent's logarithm.
+    """The posterior distribution of the number of iterations that equals an agent, on a log2 scale.
 
     Attributes:
         places: Logarithms to base 2, shape ``[n]``.
@@ -121,16 +121,16 @@ class Posterior(NamedTuple):
     chance: NDArray[np.float64]
 
     def quantile(self, share: float) -> float:
-        """Return the logarithm below which the equivalent lies with a given probability."""
+        """Return the ``share`` quantile of the number of iterations that equals the agent, as log2."""
         return float(np.interp(share, self.chance, self.places))
 
     def probability_above(self, iterations: float) -> float:
-        """Return the probability that the equivalent is above a given number of iterations."""
+        """Return the probability that it takes more than the given number of iterations to equal the agent."""
         return 1 - float(np.interp(math.log2(iterations), self.places, self.chance))
 
 
 def posterior(tallies: Tallies, bounds: Bounds, near: bool = True) -> Posterior:
-    """Compute the posterior distribution of the equivalent from the deals that were played.
+    """Compute the posterior of the number of iterations that equals the agent, from the deals played.
 
     Args:
         tallies: What has been played.
@@ -156,7 +156,7 @@ def posterior(tallies: Tallies, bounds: Bounds, near: bool = True) -> Posterior:
 
 
 def _update_posterior(prior: NDArray[np.float64], tallies: Tallies, grid: NDArray[np.float64]) -> Posterior:
-    """Compute the posterior from the tallies and the logarithm of the prior, ``[slopes, grid]``."""
+    """Compute the posterior from tallies and the log prior over slopes and iterations, ``[slopes, grid]``."""
     logs, size, first = prior.copy(), len(grid), round(grid[0] * OCTAVE)
     for budget, tally in tallies.items():
         point = round(math.log2(budget) * OCTAVE) - first
@@ -171,7 +171,7 @@ def _update_posterior(prior: NDArray[np.float64], tallies: Tallies, grid: NDArra
 
 @functools.cache
 def _log_win_probabilities(reach: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Compute the logarithms of the chances that the agent or the search takes a decisive deal.
+    """Compute the log probabilities that the agent, or the search, wins a deal that does not end evenly.
 
     Returns:
         Shape ``[slopes, 2 * reach - 1]``: the equivalent less the budget, from ``1 - reach`` to ``reach - 1`` points.

@@ -70,7 +70,7 @@ _UPPER_QUANTILE = 0.975
 
 @dataclass(frozen=True)
 class SequentialOptions(Options):
-    """The limits and the schedule of the sequential test.
+    """Options of the sequential search for a Monte Carlo equivalent: limits, precision and deals.
 
     Attributes:
         least: The fewest iterations that are tried.
@@ -98,7 +98,7 @@ class SequentialOptions(Options):
 
 @dataclass(frozen=True)
 class Equivalent:
-    """An agent's Monte Carlo equivalent.
+    """An agent's Monte Carlo equivalent: the iterations of an equally strong search, with the deals played.
 
     Attributes:
         iterations: The equivalent with its 95 % interval; its count is that of the deals.
@@ -111,7 +111,7 @@ class Equivalent:
     beyond: int = 0
 
     def text(self) -> str:
-        """Return the equivalent for a table or, beyond the limits, how the agent did at the limit.
+        """Format the equivalent number of iterations or, beyond the limits, the agent's win rate at the limit.
 
         Example:
             >>> Equivalent(Interval(1217.4, 980.0, 1510.0, 400), {}).text()
@@ -127,20 +127,20 @@ class Equivalent:
 
 
 def win_interval(tally: Tally) -> Interval:
-    """Compute the agent's share of the deals, even deals halved: with a fixed landlord, its share of the games."""
+    """Compute the agent's win rate over deals, counting an even deal as half a win."""
     values = [1.0] * tally.ahead + [0.0] * tally.behind + [0.5] * tally.even
     return clip_interval(normal_interval(values), 0.0, 1.0)
 
 
 class _TalliedPlay:
-    """A player of deals that tallies how they end."""
+    """A function that plays deals, and tallies their outcomes by number of iterations."""
 
     def __init__(self, play: Play) -> None:
         self._play = play
         self.tallies: dict[int, Tally] = {}
 
     def __call__(self, budgets: Sequence[int]) -> int:
-        """Play deals; return on how many more of them the agent was ahead than behind."""
+        """Play a deal per number of iterations; return how many more deals the agent won than lost."""
         signs = self._play(budgets)
         for iterations, sign in zip(budgets, signs, strict=True):
             ahead, behind, even = self.tallies.get(iterations, Tally())
@@ -159,7 +159,7 @@ class _TalliedPlay:
 def initial_bounds(
     play: Play, bounds: Bounds, deals: int, rng: np.random.Generator, most: int = MAX_ITERATIONS
 ) -> tuple[Bounds, Tallies]:
-    """Double an interval until a search with its upper end's iterations is no worse than the agent (algorithm 5).
+    """Double the bounds until a search at the upper bound is no worse than the agent (algorithm 5).
 
     Args:
         play: Plays deals.
@@ -179,7 +179,7 @@ def initial_bounds(
 
 
 def binary_search(play: Play, bounds: Bounds, deals: int) -> Equivalent:
-    """Halve an interval by the wins in the deals until both sides are equal or it is empty (algorithm 4).
+    """Halve the bounds by results of deals until both sides are equal or no number is left (algorithm 4).
 
     Args:
         play: Plays deals.
@@ -201,7 +201,7 @@ def binary_search(play: Play, bounds: Bounds, deals: int) -> Equivalent:
 
 
 def sequential_search(play: Play, options: SequentialOptions, bounds: Bounds | None = None) -> Equivalent:
-    """Play the most informative deals until the interval is narrow or the deals are used up.
+    """Play the most informative deals until the interval is narrow enough or the deals are used up.
 
     Args:
         play: Plays deals.
@@ -232,7 +232,7 @@ def sequential_search(play: Play, options: SequentialOptions, bounds: Bounds | N
 
 
 def _choose_budgets(estimate: Posterior, block: int, least: int, most: int) -> list[int]:
-    """Choose a number of iterations for each deal of a round, around the likeliest equivalent."""
+    """Choose the search's iterations for each deal of a round, around the most likely equal strength."""
     centre = round(estimate.quantile(0.5) * _LATTICE) / _LATTICE
     logs = centre + np.resize(_OFFSETS, block)
     return [int(iterations) for iterations in np.clip(np.rint(2.0**logs), least, most)]
@@ -243,7 +243,7 @@ def _is_narrow(estimate: Posterior, options: SequentialOptions) -> bool:
 
 
 def _beyond_limits(estimate: Posterior, played: _TalliedPlay, options: SequentialOptions) -> int:
-    """Return whether games at the edge place the equivalent above (1) or below (-1) all allowed iterations."""
+    """Return 1 or -1 if equal strength lies above or below all allowed numbers of iterations, else 0."""
     for sign, edge in ((1, options.most), (-1, options.least)):
         at_edge = played.tallies.get(edge, Tally()).deals
         outside = estimate.probability_above(edge) if sign > 0 else 1 - estimate.probability_above(edge)
@@ -263,7 +263,7 @@ THESIS_SEARCH = "isuct:exploration=0.7071"
 
 
 class EquivalentSearch(NamedTuple):
-    """The measurement of an agent: a search with more or fewer iterations, the rules and the deals.
+    """The setup that compares an agent with a search: both players, the rules, and the deals.
 
     Attributes:
         agent: The agent's specification.
@@ -291,7 +291,7 @@ class EquivalentSearch(NamedTuple):
         return f"{self.search}{',' if ':' in self.search else ':'}iterations={iterations}"
 
     def match(self, deal: int, iterations: int) -> Match:
-        """Return the match of a deal against the search with a given number of iterations.
+        """Return the match of a deal between the agent and the search with a given number of iterations.
 
         Example:
             >>> EquivalentSearch("rules").match(7, 800).names
@@ -300,7 +300,7 @@ class EquivalentSearch(NamedTuple):
         return Match(deal, (self.agent, self.search_spec(iterations)), (self.agent, f"{iterations} iterations"))
 
     def check(self) -> None:
-        """Refuse agents that do not exist, and searches that do not count iterations.
+        """Refuse unknown agents, and a search whose number of iterations is fixed or cannot be set.
 
         Raises:
             UnknownAgentError: If one of them does not exist.
@@ -312,7 +312,7 @@ class EquivalentSearch(NamedTuple):
         check_agents([self.agent, self.search_spec(1), *judges], rules=self.rules)
 
     def deals(self) -> Generator[int, None, None]:
-        """Yield the numbers of the deals to play, passing over deals with a tendency (algorithm 1)."""
+        """Yield the numbers of the deals to play, leaving out deals that favour a side (algorithm 1)."""
         if self.judges is None:
             yield from itertools.count()
             return
@@ -322,20 +322,20 @@ class EquivalentSearch(NamedTuple):
                     yield deal
 
     def settings(self) -> dict[str, object]:
-        """Return the settings on which the outcome of a deal depends."""
+        """Return the settings that determine a deal's outcome: agent, search, rules and seed."""
         judges = {"top": list(self.judges.top), "bottom": list(self.judges.bottom)} if self.judges else {}
         game = {"rules": rules_to_settings(self.rules), "seed": self.seed}
         return {"agent": self.agent, "search": self.search, **game, **judges}
 
 
 class EquivalentPlayer(DealPlayer):
-    """A single-process player of deals against a search, which keeps only one iteration count's search tree.
+    """A deal player that saves memory by keeping the search tree of only one number of iterations.
 
     A tree of a million nodes is not kept beside another one.
     """
 
     def play(self, match: Match) -> list[GameResult]:
-        """Play both games of a deal."""
+        """Close the agents that a match does not need, and play both games of the match's deal."""
         for spec in self.agents.specs - {*match.specs}:
             self.agents.release(spec)
         return super().play(match)
@@ -348,7 +348,7 @@ def open_deal_player(
     processes: int = 1,
     on_progress: OnProgress = ignore_progress,
 ) -> Iterator[Play]:
-    """Open a player of deals against a search, which plays each deal once, in the order of their numbers.
+    """Open a function that plays the next deals against the search with given numbers of iterations.
 
     Args:
         measurement: Who plays.
@@ -383,13 +383,13 @@ def open_deal_player(
 
 
 def _deal_sign(games: Sequence[GameResult]) -> int:
-    """Return 1 if the agent did better in a deal's games, -1 if it did worse, and 0 if the deal says nothing."""
+    """Return 1 if the agent did better in a deal's games, -1 if it did worse, and 0 if they ended evenly."""
     share = fmean(balanced_win_share(game, "a") for game in games)
     return (share > 0.5) - (share < 0.5)
 
 
 def equivalent_table(measurement: EquivalentSearch, equivalent: Equivalent) -> Table:
-    """Make the table of deals that ``ddz study equivalent`` played by iterations, with the equivalent below."""
+    """Make the table of deals that ``ddz study equivalent`` played, with one line per number of iterations."""
     lines = [
         (f"{many:,}", str(tally.deals), str(tally.ahead), str(tally.behind), win_interval(tally).percent())
         for many, tally in sorted(equivalent.tallies.items())

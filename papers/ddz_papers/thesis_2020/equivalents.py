@@ -1,4 +1,4 @@
-"""Monte Carlo equivalents of agents, whole or without a part of their knowledge (thesis, sections 5.3 and 5.4).
+"""Monte Carlo equivalents of agents with all or part of their knowledge (thesis, sections 5.3 and 5.4).
 
 The equivalent of an agent is the number of iterations with which a search is its equal.
 """
@@ -79,7 +79,7 @@ class EquivalentsOptions(ex.ChosenOptions):
 
 @dataclass(frozen=True)
 class EquivalentResult:
-    """An agent's equivalent, and its share of the games against a second agent.
+    """An agent's Monte Carlo equivalent in one search, and the agent's win rate against a second agent.
 
     Attributes:
         name: The agent's name.
@@ -111,7 +111,7 @@ class EquivalentResult:
 
     @property
     def equivalent(self) -> finding.Equivalent:
-        """The equivalent, together with the deals that were played for it."""
+        """The Monte Carlo equivalent, with the tallies of the deals from which it was estimated."""
         tallies = finding.tallies_from_text(self.played)
         deals = sum(tally.deals for tally in tallies.values())
         return finding.Equivalent(Interval(self.iterations, self.low, self.high, deals), tallies, self.beyond)
@@ -122,7 +122,7 @@ _AGENTS_AND_OPPONENTS = {name: (agent, "rules") for name, agent in AGENTS.items(
 
 
 def find_equivalents(options: EquivalentsOptions, name: str, preset: str) -> list[EquivalentResult]:
-    """Find an agent's equivalent in the first search, or in the second search if the first never equals it."""
+    """Find an agent's Monte Carlo equivalent in the first search, and in the second if the first is too weak."""
     results = []
     first, second = SEARCHES
     for search in (finding.THESIS_SEARCH if preset == THESIS_RULES else first, second):
@@ -133,7 +133,7 @@ def find_equivalents(options: EquivalentsOptions, name: str, preset: str) -> lis
 
 
 def _find_in_search(options: EquivalentsOptions, name: str, preset: str, search: str) -> EquivalentResult:
-    """Find an agent's equivalent in one search, and its share of games against the second agent."""
+    """Find an agent's Monte Carlo equivalent in one search, and the agent's win rate against a second agent."""
     (agent, against), rules = _AGENTS_AND_OPPONENTS[name], Rules.preset(preset)
     limits = finding.SequentialOptions(deals=options.deals, precision=options.precision, most=options.most)
     with finding.open_deal_player(
@@ -147,7 +147,7 @@ def _find_in_search(options: EquivalentsOptions, name: str, preset: str, search:
 
 
 def _play_against(agent: str, against: str, rules: Rules, options: EquivalentsOptions) -> Interval:
-    """Estimate the agent's share of the games against the second agent."""
+    """Estimate an agent's win rate against a second agent on duplicate deals."""
     if agent == against:
         return Interval(0.5, 0.5, 0.5, 0)
     with closing(DealPlayer(rules, options.seed, False, make_generator=make_published_generator)) as player:
@@ -159,7 +159,7 @@ def _play_against(agent: str, against: str, rules: Rules, options: EquivalentsOp
 def _group_by_name(
     saved: ex.SavedResults[EquivalentResult], names: Iterable[str], second: bool = False
 ) -> dict[tuple[str, str], EquivalentResult]:
-    """Group the results of the first or the second search by rules and name."""
+    """Select the results of the first or the second search, keyed by rules and agent name."""
     named = (result for result in saved.results if result.name in set(names))
     of_search = (result for result in named if (result.search == SEARCHES[1]) == second)
     return {(result.rules, result.name): result for result in of_search}
@@ -170,7 +170,7 @@ def _wins_text(result: EquivalentResult) -> str:
 
 
 def equivalents_table(saved: ex.SavedResults[EquivalentResult]) -> Table:
-    """Make the table of the agents, ranked against the rule agent, with their equivalents, like table 5.3."""
+    """Make the table of Monte Carlo equivalents, ranked by win rate against the rule agent, like table 5.3."""
     first, second = _group_by_name(saved, AGENTS), _group_by_name(saved, AGENTS, second=True)
     lines = []
     for rules, of_rules in ex.group_by(first.values(), "rules").items():
@@ -194,7 +194,7 @@ def _deals_note(saved: ex.SavedResults[Any]) -> str:
 
 
 def knowledge_table(saved: ex.SavedResults[EquivalentResult]) -> Table:
-    """Tabulate how equivalents change when an agent lacks a piece of knowledge, as in table 5.4."""
+    """Make the table of Monte Carlo equivalents with and without a piece of knowledge, like table 5.4."""
     results = _group_by_name(saved, [*AGENTS, *KNOWLEDGE])
     lines = []
     for (rules, name), result in results.items():
@@ -221,7 +221,7 @@ def knowledge_table(saved: ex.SavedResults[EquivalentResult]) -> Table:
 
 
 def relative_change(full: EquivalentResult, without: EquivalentResult) -> Interval:
-    """Divide the equivalent without a piece of knowledge by the whole agent's, adding errors on a log scale.
+    """Divide the Monte Carlo equivalent without some knowledge by the whole agent's, with a 95 % interval.
 
     Example:
         >>> one = EquivalentResult("a", "a", "half-deck", "isuct", 800, 400, 1600, 0, (), "a", 0.5, 0)

@@ -1,4 +1,4 @@
-"""Tests on known Monte Carlo equivalents: those of searches, and of simulated games with a known curve.
+"""Tests of the search for Monte Carlo equivalents on known answers: searches and simulated games.
 
 To validate its algorithms, the thesis searches between 1 and twice the answer in table 5.1, as ``printed`` does, so
 that the first step already tries the answer, and between the bounds of algorithm 5 in table 5.2, as ``doubling`` does.
@@ -61,7 +61,7 @@ class KnownOptions(ex.ParallelOptions):
 
 @dataclass(frozen=True)
 class KnownResult:
-    """The result of one search for a known equivalent.
+    """The result of one search for a Monte Carlo equivalent that is known beforehand.
 
     Attributes:
         known: The equivalent.
@@ -91,7 +91,7 @@ class KnownResult:
 
 
 def draw_bounds(known: int, rng: np.random.Generator) -> finding.Bounds:
-    """Draw bounds from [m/8, m] and [m, 8m], where m is the known equivalent."""
+    """Draw random bounds from [m/8, m] and [m, 8m], where m is the known number of iterations."""
     lower = int(rng.integers(max(1, known // _BOUND_FACTOR), known + 1))
     return finding.Bounds(lower, int(rng.integers(known, _BOUND_FACTOR * known + 1)))
 
@@ -99,7 +99,7 @@ def draw_bounds(known: int, rng: np.random.Generator) -> finding.Bounds:
 def _find_equivalent(
     method: str, known: int, play: finding.Play, options: KnownOptions | SimulatedOptions, rng: np.random.Generator
 ) -> tuple[finding.Bounds, Interval]:
-    """Search for an equivalent; return the bounds and the estimate, whose count is that of all deals."""
+    """Search for a known Monte Carlo equivalent by one method, and return the bounds and the estimate."""
     if method == "doubling":
         bounds, played = finding.initial_bounds(play, finding.FIRST_BOUNDS, options.step_deals, rng)
     else:
@@ -115,7 +115,7 @@ def _find_equivalent(
 def recover_iterations(
     options: KnownOptions, known: int, rules: str, method: str, budget: int, repetition: int
 ) -> list[KnownResult]:
-    """Recover the iterations of a search from games against other numbers of iterations."""
+    """Estimate a search's known number of iterations from its games against other numbers of iterations."""
     key = [options.seed, known, repetition]
     rng = np.random.default_rng(key)
     seed = int(np.random.SeedSequence(key).generate_state(1)[0])  # other deals for each search
@@ -135,7 +135,7 @@ def _list_searches(options: KnownOptions) -> list[Key]:
 
 
 def recovery_ratio(results: Sequence[KnownResult]) -> tuple[float, float]:
-    """Return the geometric mean of found over true equivalents, and the standard deviation of the logarithm.
+    """Return the geometric mean of found over true iterations, and the standard deviation of the log ratio.
 
     Example:
         >>> mean, spread = recovery_ratio([KnownResult(4, "", "", 1, 0, 1, 9, found, 0, 0, 1) for found in (2.0, 8.0)])
@@ -147,7 +147,7 @@ def recovery_ratio(results: Sequence[KnownResult]) -> tuple[float, float]:
 
 
 def known_table(saved: ex.SavedResults[KnownResult]) -> Table:
-    """Make the table of recovered equivalents, like tables 5.1 and 5.2 of the thesis."""
+    """Make the table of known numbers of iterations that were recovered, like tables 5.1 and 5.2 of the thesis."""
     lines = []
     by_search = ex.group_by(saved.results, "known", "rules", "method", "budget")
     for (known, rules, method, budget), results in sorted(by_search.items()):
@@ -212,7 +212,7 @@ _BATCH_SIZE = 50
 
 
 class WinCurve(NamedTuple):
-    """A curve that describes how strength grows with iterations.
+    """A simulated relation between the number of iterations and the chance of winning a deal.
 
     Attributes:
         slope: What doubling the iterations adds to the log-odds of a decisive deal, near the equivalent.
@@ -225,7 +225,7 @@ class WinCurve(NamedTuple):
     decisive: float
 
     def simulated_play(self, truth: float, rng: np.random.Generator) -> finding.Play:
-        """Make the function that plays simulated deals of an agent whose equivalent is ``truth``."""
+        """Make a function that simulates deals of an agent that is as strong as ``truth`` iterations."""
 
         def play(budgets: object) -> list[int]:
             octaves = np.log2(np.asarray(budgets, np.float64) / truth)
@@ -267,7 +267,7 @@ class SimulatedOptions(ex.ParallelOptions):
 
 @dataclass(frozen=True)
 class SimulatedResult:
-    """The means over a batch of simulated searches.
+    """The coverage, errors and deals of a batch of simulated searches for a Monte Carlo equivalent.
 
     Attributes:
         curve: Name of the curve.
@@ -291,7 +291,7 @@ class SimulatedResult:
 
 
 def simulate_searches(options: SimulatedOptions, curve: str, method: str, batch: int) -> list[SimulatedResult]:
-    """Simulate a batch of searches."""
+    """Simulate a batch of searches for a known Monte Carlo equivalent, and return their mean results."""
     rng = np.random.default_rng([options.seed, [*CURVES].index(curve), get_args(Method).index(method), batch])
     equivalents = []
     for _ in range(_BATCH_SIZE):
@@ -311,7 +311,7 @@ def _list_batches(options: SimulatedOptions) -> list[Key]:
 
 
 def simulated_table(saved: ex.SavedResults[SimulatedResult]) -> Table:
-    """Make the table of coverage, error and games by curve and method."""
+    """Make the table of interval coverage, estimation error and deals played, by curve and method."""
     settings, lines = saved.settings, []
     known = settings["known"]
     for curve in (*CURVES, "all"):

@@ -26,7 +26,7 @@ from ddz_training.measure.tendency_file import FORMAT, TENDENCIES, DealTendency
 
 
 def find_tendency(records: Sequence[GameResult]) -> str:
-    """Return the tendency of a deal from its two games, played from both sides.
+    """Return whom a deal favours: the side that won both of its games, or ``none``.
 
     Raises:
         InvalidArenaError: If they are not the two games of a deal.
@@ -39,7 +39,7 @@ def find_tendency(records: Sequence[GameResult]) -> str:
 
 @dataclass(frozen=True)
 class TendencyAgents(Options):
-    """Agents of two strengths whose games give deals a tendency; one of each strength is drawn for every deal.
+    """Strong and weak agents whose games show whom a deal favours; one of each is drawn for every deal.
 
     Attributes:
         top: The strong ones.
@@ -66,16 +66,16 @@ class TendencyAgents(Options):
             raise InvalidArenaError(f"a tendency needs a fixed landlord, which the {self.rules.name} rules do not have")
 
     def pair(self, deal: int) -> tuple[str, str]:
-        """Return the strong and the weak agent that play a deal."""
+        """Draw the strong and the weak agent that play a deal."""
         rng = np.random.default_rng([self.seed, deal])
         return self.top[rng.integers(len(self.top))], self.bottom[rng.integers(len(self.bottom))]
 
     def player(self) -> DealPlayer:
-        """Make a deal player for these agents."""
+        """Make a deal player with these agents' rules and seed."""
         return DealPlayer(self.rules, self.seed, timing=False)
 
     def measure(self, player: DealPlayer, deal: int) -> DealTendency:
-        """Play a deal from both sides and say whom its cards favour (algorithm 1)."""
+        """Play a deal from both sides, and return whom its cards favour (algorithm 1)."""
         top, bottom = self.pair(deal)
         records, state = player.play(Match(deal, (top, bottom))), State.new(self.seed, self.rules, deal)
         hands = " ".join(str(state.hand(seat)) for seat in range(self.rules.players))
@@ -84,7 +84,7 @@ class TendencyAgents(Options):
 
 
 class TendencyWorker:
-    """A worker that measures, within one process, which side the cards of deals favour.
+    """A worker that plays deals in one process, and returns which side each deal favours.
 
     Args:
         judges: Who plays them.
@@ -95,7 +95,7 @@ class TendencyWorker:
         self.close = self._player.close
 
     def work(self, deal: int) -> list[DealTendency]:
-        """Measure the tendency of the deal with a given number."""
+        """Play the deal with a given number, and return which side it favours."""
         return [self._judges.measure(self._player, deal)]
 
 
@@ -108,7 +108,7 @@ def measure_tendencies(
     processes: int = 1,
     on_progress: OnProgress = ignore_progress,
 ) -> list[DealTendency]:
-    """Measure the tendencies of consecutive deals.
+    """Play consecutive deals from both sides, and return which side each deal favours.
 
     Args:
         judges: Who plays them.
@@ -132,11 +132,11 @@ def measure_tendencies(
 
 
 def cumulative_shares(tendencies: Sequence[str]) -> npt.NDArray[np.float64]:
-    """Compute each tendency's share after every deal, ``[deals, 3]`` in the order of :data:`TENDENCIES`."""
+    """Compute the shares of all tendencies after each deal, ``[deals, 3]`` in the order of :data:`TENDENCIES`."""
     marks = np.array([[label == kind for kind in TENDENCIES] for label in tendencies], dtype=np.float64).reshape(-1, 3)
     return np.cumsum(marks, axis=0) / np.arange(1, len(marks) + 1)[:, None]
 
 
 def count_tendencies(judged: Sequence[DealTendency]) -> Mapping[str, int]:
-    """Count the deals of each tendency."""
+    """Count the deals that favour the landlord, the peasants, or neither."""
     return {tendency: sum(deal.tendency == tendency for deal in judged) for tendency in TENDENCIES}

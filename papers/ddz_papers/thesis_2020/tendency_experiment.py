@@ -1,4 +1,4 @@
-"""Deals that lean to a side, by the agents that judge them (thesis, algorithm 2, table 4.1, figure 4.1)."""
+"""Whom deals favour, as judged by pairs of agents (thesis, algorithm 2, table 4.1 and figure 4.1)."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ THESIS = {"none": 43.56, "landlord": 28.34, "peasants": 28.10}
 
 @dataclass(frozen=True)
 class TendencyResult:
-    """The side to which a deal leans, judged by the games of one pair of agents.
+    """The side that a deal favours, as judged by the games of one pair of agents.
 
     Attributes:
         judges: Who judged it, one of :data:`TENDENCY_AGENTS`.
@@ -65,7 +65,7 @@ def _make_player(seed: int) -> DealPlayer:
 
 
 def measure_tendency(options: TendencyOptions, name: str, deal: int) -> list[TendencyResult]:
-    """Measure a deal's tendency by having a strong and a weak agent play it from both sides."""
+    """Let a strong and a weak agent play a deal from both sides, and return whom the deal favours."""
     judged = TendencyAgents(*TENDENCY_AGENTS[name], seed=options.seed).measure(_make_player(options.seed), deal)
     return [TendencyResult(name, deal, judged.tendency, judged.top_wins)]
 
@@ -75,7 +75,7 @@ def _group_by_agents(saved: ex.SavedResults[TendencyResult]) -> dict[str, list[T
 
 
 def tendency_table(saved: ex.SavedResults[TendencyResult]) -> Table:
-    """Make a table that compares the thesis's table 4.1 with our figures."""
+    """Make a table that compares the thesis's table 4.1 with our shares of deals that favour each side."""
     of_leaning = f"{100 * THESIS['peasants'] / (THESIS['landlord'] + THESIS['peasants']):.1f}"
     printed = (f"{THESIS[side]:g}" for side in TENDENCIES)
     lines = [("thesis: 5 of Botzone's best 10 v 3 behind the 200th", *printed, of_leaning, "")]
@@ -91,7 +91,7 @@ def tendency_table(saved: ex.SavedResults[TendencyResult]) -> Table:
 
 
 def plot_tendency(saved: ex.SavedResults[TendencyResult], path: Path) -> None:
-    """Plot figure 4.1: the tendency shares as deals are judged, for each pair of judges."""
+    """Plot figure 4.1: the shares of deals that favour each side as deals are added, for each pair of agents."""
     panels = []
     for name, results in _group_by_agents(saved).items():
         percents = 100 * cumulative_shares([result.tendency for result in results])

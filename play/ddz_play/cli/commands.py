@@ -1,4 +1,4 @@
-"""The commands of the package, grouped by the headings of ``ddz --help``."""
+"""The ``ddz`` commands of this package, grouped by the headings of ``ddz --help``."""
 
 from __future__ import annotations
 

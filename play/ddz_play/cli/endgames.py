@@ -93,7 +93,7 @@ def solve(
 
 
 def _rules_without(name: str, forbidden: Sequence[str]) -> Rules:
-    """Return a rules preset in which some categories may not be played (禁手)."""
+    """Return a rules preset with some categories of moves forbidden (禁手)."""
     from ddz_env import Rules
     from ddz_env.support.errors import InvalidRulesError
 
@@ -104,7 +104,7 @@ def _rules_without(name: str, forbidden: Sequence[str]) -> Rules:
 
 
 def _read_positions(file: Any, read: Callable[[str], State]) -> Iterator[tuple[str, State]]:
-    """Read the positions in a file as text and states; an error names the line that cannot be read."""
+    """Read positions from a file, one per line, and yield the text and the state of each."""
     from ddz_agents.open_cards.solver.position import InvalidPositionError
     from ddz_env.support.atomic_files import read_text
 
@@ -121,7 +121,7 @@ def _read_positions(file: Any, read: Callable[[str], State]) -> Iterator[tuple[s
 
 
 def _winning_side(state: State, landlord_wins: bool | None) -> str | None:
-    """Name the winning side: first or second hand of two, landlord or peasants of three; None if it is unknown."""
+    """Return the winner: ``first`` or ``second`` of two hands, else ``landlord`` or ``peasants``; None if unknown."""
     from ddz_env.core.engine import layout
 
     if landlord_wins is None:
@@ -132,7 +132,7 @@ def _winning_side(state: State, landlord_wins: bool | None) -> str | None:
 
 
 def _answer_text(answer: dict[str, Any]) -> str:
-    """Describe in words the answer that ``--json`` prints."""
+    """Format an answer of ``ddz solve`` as sentences for the terminal."""
     winner, spent = answer["winner"], f"{pluralize(answer['nodes'], 'node')}, {answer['seconds']:.3f} s"
     if winner is None:
         lines = [f"unknown, stopped by {answer['reason']} after {spent}"]
@@ -200,7 +200,7 @@ def bidding(
     convergence: bool,
     as_json: bool,
 ) -> None:
-    """Estimate a hand's win rate from dealt worlds, and what bidding (or showing, or doubling) is expected to bring.
+    """Estimate a hand's win rate from sampled deals, and the expected value of bidding, showing or doubling.
 
     \b
     Examples:

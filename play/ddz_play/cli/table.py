@@ -36,7 +36,7 @@ _HINT_WORDS, _HELP_WORDS = ("hint", "提示"), ("help", "?", "？", "帮助")
 
 @dataclass(frozen=True)
 class TableOptions(Options):
-    """The options that ``ddz play`` and ``ddz watch`` share.
+    """The options that ``ddz play`` and ``ddz watch`` share: the rules, the deal and the game's file.
 
     Attributes:
         rules: A preset, with options behind it if wanted (ddz show rules).
@@ -133,7 +133,7 @@ def mcp(agents: str, adviser: str) -> None:
 
 
 def _play_game(players: Callable[[int], Sequence[str]], language: str, options: TableOptions, pause: float = 0) -> None:
-    """Play a game until it ends or the person leaves; a requested recording is kept in either case.
+    """Play a game until it ends or the person leaves, and save it if a file is given.
 
     Args:
         players: Who holds each of so many seats.
@@ -163,7 +163,7 @@ def _play_game(players: Callable[[int], Sequence[str]], language: str, options: 
 
 
 def _choose_deal(rules: Rules, seed: int | None, after: Path | None) -> Deal:
-    """Create a new deal, or the deal that follows a saved game."""
+    """Return a new deal from the seed, or the deal that follows a saved game."""
     from ddz_env.saved_games import Deal, SavedGame
     from ddz_play.session import Replay
 
@@ -197,7 +197,7 @@ def _play_to_the_end(session: Session, texts: Texts, pause: float) -> None:
 
 
 def _read_move(session: Session, texts: Texts) -> bool:
-    """Read input until the person has moved; return False if the person leaves."""
+    """Read commands until the person has made a move; return False if the person leaves."""
     while True:
         try:
             text = input(f"{texts('your move')}> ").strip()

@@ -56,7 +56,7 @@ def _first_legal(mask: Any) -> Any:
 
 
 def play_game() -> None:
-    """Play a game with PettingZoo's loop, and make some decisions in a batch of games."""
+    """Play a game in PettingZoo's loop and make decisions in a batch of games, so that both are compiled."""
     from ddz_env import batch, dou_dizhu_v0
 
     env: Any = dou_dizhu_v0.env()
@@ -70,7 +70,7 @@ def play_game() -> None:
 
 
 def step_environments(opponents: str) -> None:
-    """Step the single and the vectorized Gymnasium environment as a learner would."""
+    """Step the single and the vectorized Gymnasium environment, so that both are compiled."""
     from ddz_env import gym
 
     env = gym.DouDizhuEnv(opponents=opponents)
@@ -85,7 +85,7 @@ def step_environments(opponents: str) -> None:
 
 
 def compile_agent(agent: str, rules: str | Rules = "standard") -> None:
-    """Compile an agent for the decisions that the given rules require."""
+    """Compile an agent for the given rules by making it once."""
     from ddz_env import Rules
     from ddz_env.playing.agent import close_agent
     from ddz_env.playing.registry import make_agent
@@ -94,14 +94,14 @@ def compile_agent(agent: str, rules: str | Rules = "standard") -> None:
 
 
 def play_every_pair() -> None:
-    """Play one deal between every pair of agents, with each agent on both sides."""
+    """Play one deal between every pair of agents, from both sides, so that the arena is compiled."""
     from ddz_training.measure import contest
 
     contest.run_arena(contest.Arena(AGENTS, on_fault="stop"), 1)
 
 
 def train_once() -> None:
-    """Run one small self-play training update."""
+    """Run one small self-play training update, so that training is compiled."""
     from ddz_training.learn.ppo.config import SelfPlayConfig
     from ddz_training.learn.ppo.selfplay import SelfPlay
 

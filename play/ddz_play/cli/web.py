@@ -70,7 +70,7 @@ def web(port: int, host: str, adviser: str, folder: Path | None, opens: bool, **
 
 
 def _check_agent(name: str) -> None:
-    """Report a wrong agent name, option or file at start-up instead of to a player.
+    """Check an agent's name, options and files at start-up, before a player could meet an error.
 
     An agent of ours is not made for it: to read a policy is to ask it, and that may compile for half a minute.
     """
@@ -85,7 +85,7 @@ def _check_agent(name: str) -> None:
 
 
 async def _serve(app: Starlette, bound: socket.socket, server: Server) -> None:
-    """Serve requests until Ctrl-C, then exit at once, since a hanging agent would keep the process alive."""
+    """Serve requests until Ctrl-C, then exit at once without waiting for agents that hang."""
     from ddz_play.web import routes
 
     with contextlib.suppress(KeyboardInterrupt):

@@ -57,7 +57,7 @@ def answer_format(view: View) -> dict[str, Any]:
 
 
 def parse_answer(answer: str, view: View) -> Move:
-    r"""Return the move that a language model's answer names.
+    r"""Parse the move out of a language model's answer, which may contain reasoning and a code fence.
 
     Args:
         answer: Any text.

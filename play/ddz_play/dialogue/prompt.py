@@ -1,4 +1,4 @@
-"""A position as text: what a seat knows, and the numbered moves that it may choose from.
+"""The text that describes a position: what a seat knows, and its numbered legal moves.
 
 A number cannot be taken for cards: the numbers run from 101 to 199, and no move is written with a 1 (a ten alone may
 be written 10).
@@ -75,7 +75,7 @@ def _rules_lines(rules: Rules) -> Iterator[str]:
 
 
 def _example_of(category: Category) -> str:
-    """Describe a category, with its lowest move as an example."""
+    """Describe a category of moves by its name, with its lowest move as an example."""
     group = next(group for group in MAIN_GROUPS if CATEGORIES[group.category] is category)
     others = [rank for rank in range(NUM_RANKS) if not group.need[rank]]
     longer = " (or longer, up to A)" if len(category.lengths) > 1 else ""
@@ -93,7 +93,7 @@ def _kicker_rule(rules: Rules) -> str:
 
 
 def numbered_moves(view: View) -> dict[int, Move]:
-    """Return a seat's numbered moves: all legal moves or, if there are more than 99, those without kickers."""
+    """Number a seat's legal moves from 101 on, leaving out moves with kickers if there are more than 99."""
     legal = view.legal_moves()
     if len(legal) > MAX_NUMBERED:
         legal = [move for move in legal if not move.kickers][:MAX_NUMBERED]
@@ -141,7 +141,7 @@ def _knowledge_lines(view: View) -> Iterator[str]:
 
 
 def _seat_line(seat: Seat, view: View) -> str:
-    """Describe a seat, with those of its cards that lie open or are the viewer's own."""
+    """Describe one seat in a line, with those of its cards that are open or belong to the viewer."""
     cards = "".join(RANK_NAMES[card.rank] for card in seat.hand)
     shown = f"{': ' if len(seat.hand) == seat.size else ', among them '}{cards}" if cards else ""
     doubled = ", doubled" if seat.doubled else ""
@@ -171,7 +171,7 @@ def _choice_lines(view: View) -> Iterator[str]:
 
 
 def _kicker_line(moves: list[Move]) -> str:
-    """Describe the moves that share a main group and differ only in their kickers."""
+    """Describe in one line the moves that differ only in their kickers."""
     group = MAIN_GROUPS[moves[0].main]
     ranks = [RANK_NAMES[rank] for rank in sorted({rank for move in moves for rank in move.kickers})]
     kind = pluralize(group.kicker_count, "solo" if group.kicker_size == 1 else "pair")
@@ -179,6 +179,6 @@ def _kicker_line(moves: list[Move]) -> str:
 
 
 def _format_card_count(cards: Hand) -> str:
-    """Format cards as text, every rank with its count, as in ``3x2 4x1``."""
+    """Format cards as each rank with its count, for example ``3x2 4x1``."""
     counts = [f"{name}x{count}" for name, count in zip(RANK_NAMES, cards.counts, strict=True) if count]
     return " ".join(counts) or "none"

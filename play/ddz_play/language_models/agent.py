@@ -59,7 +59,7 @@ class ChatOptions(Options):
     transcript: str | Path | None = None
 
     def check(self) -> None:
-        """Refuse an address that is not a plain HTTP or HTTPS address, and a key that is not set."""
+        """Refuse an address that is not plain HTTP or HTTPS, and a key whose environment variable is not set."""
         for name, address in (("address", self.address), ("proxy", self.proxy)):
             if address is not None and not _is_address(address):
                 raise InvalidAgentOptionError(
@@ -72,12 +72,12 @@ class ChatOptions(Options):
             raise InvalidAgentOptionError("key= names an environment variable, and none of that name holds a key")
 
     def files(self) -> tuple[Path, ...]:
-        """Return no files, since a transcript is never read, only written, and grows when a match is resumed."""
+        """Return no files, because the agent only writes its transcript and never reads it."""
         return ()
 
 
 def _is_address(text: str) -> bool:
-    """Check that a text is an HTTP address without a password, which every results file would reveal."""
+    """Return whether a text is an HTTP or HTTPS address without a user name or password."""
     try:
         parts = urlsplit(text)
         host = parts.hostname if parts.port != 0 else ""
@@ -88,7 +88,7 @@ def _is_address(text: str) -> bool:
 
 @dataclass
 class Usage:
-    """The requests and tokens that an agent has used.
+    """The numbers of requests and tokens that an agent has used.
 
     Attributes:
         requests: Answers that came.
@@ -135,7 +135,7 @@ class ChatAgent:
             raise InvalidAgentOptionError(f"the transcript cannot be written: {error}") from error
 
     def act(self, view: View, rng: np.random.Generator) -> Move:
-        """Ask the model for a move, unless only one move is legal.
+        """Return the model's move, or the only legal move without asking.
 
         Raises:
             EndpointError: If the endpoint fails.
@@ -159,7 +159,7 @@ class ChatAgent:
         return legal[0]
 
     def _ask_once(self, messages: list[dict[str, str]], view: View) -> tuple[str, Move | None, str]:
-        """Ask the model once, and return its answer with the move in it, or the reason why there is no move."""
+        """Ask the model once; return its answer, and the move in it or the reason why it has none."""
         reply = self._request(messages, view)
         self.usage.requests += 1
         self.usage.prompt_tokens += reply.prompt_tokens
@@ -175,7 +175,7 @@ class ChatAgent:
         return reply.text, move, complaint
 
     def _request(self, messages: list[dict[str, str]], view: View) -> Reply:
-        """Send a conversation, without ``response_format`` once the endpoint has refused it."""
+        """Send a conversation to the endpoint, with ``response_format`` until the endpoint refuses it."""
         chosen = {"temperature": self.options.temperature, "max_tokens": self.options.max_tokens}
         settings = {name: value for name, value in chosen.items() if value is not None}
         body = {"model": self.options.model, "messages": messages, **settings}
@@ -195,7 +195,7 @@ class ChatAgent:
         self._append(f"{json.dumps(line)}\n".encode())
 
     def _append(self, line: bytes) -> None:
-        """Append to the transcript, if there is one, in a single write, as several processes may share the file."""
+        """Append a line to the transcript, if any, in a single write, because several processes may share it."""
         if self.options.transcript is not None:
             with open(self.options.transcript, "ab", buffering=0) as file:
                 file.write(line)

@@ -1,4 +1,4 @@
-"""A client for a chat-completions endpoint: one request, one answer, and the tokens that it cost.
+"""A client for a chat-completions endpoint, which sends requests and counts the tokens used.
 
 It connects to the given address alone: a redirection is refused, for it would take the key along, and the
 environment's proxies are not used.
@@ -36,18 +36,18 @@ _CUT_OFF_REASONS = ("length", "max_tokens", "content_filter")
 
 
 class EndpointError(InvalidAgentOptionError):
-    """The endpoint cannot be reached, refuses a request, or answers with something other than a chat completion.
+    """Raised when the endpoint cannot be reached, refuses a request, or answers without a chat completion.
 
     No move is played instead.  A match stops, as for an agent that cannot be made, and can be resumed.
     """
 
 
 class RefusedRequestError(EndpointError):
-    """The endpoint understands the request and refuses what it asks for (HTTP 400, 415 or 422)."""
+    """Raised when the endpoint understands a request but refuses what it asks for (HTTP 400, 415 or 422)."""
 
 
 class Reply(NamedTuple):
-    """The text of a model's answer, and the tokens that it cost.
+    """A model's answer: its text, any problem with it, and the number of tokens used.
 
     Attributes:
         text: What the model wrote; empty if it wrote nothing.
@@ -98,7 +98,7 @@ class Endpoint:
         self._key = re.compile("".join(map(_regex_of_key_character, key))) if key else None
 
     def complete(self, body: Mapping[str, Any]) -> Reply:
-        """Ask the server for a chat completion.
+        """Request a chat completion from the server, retrying after temporary failures.
 
         Args:
             body: Model, messages and settings.
@@ -130,7 +130,7 @@ class Endpoint:
         raise EndpointError(f"{self._address}: {why} ({pluralize(self._attempts, 'attempt')})")
 
     async def _send(self, body: bytes) -> _HttpAnswer:
-        """Send one request, following no redirection and using no proxy or password from the environment.
+        """Send one HTTP request without following redirections or using the environment's proxies and passwords.
 
         Raises:
             TimeoutError: If it is not over in time, whatever has come until then.
@@ -157,7 +157,7 @@ class Endpoint:
         return f"HTTP {answer.code} {short_repr(self._redact_key(answer.reason))}: {said}"
 
     def _redact_key(self, text: str) -> str:
-        """Remove the API key from text that an endpoint sent, since messages and transcripts must not show it."""
+        """Remove the API key from a text that the endpoint sent, so that messages and transcripts do not show it."""
         return self._key.sub("(the key)", text) if self._key else text
 
     def _parse_reply(self, content: bytes) -> Reply | None:
@@ -185,7 +185,7 @@ class Endpoint:
 
 
 def _regex_of_key_character(character: str) -> str:
-    """Return a regular expression for a key's character written plainly, as an escape, or in UTF-16."""
+    """Return a regular expression that matches a character of the key, whether plain or escaped."""
     code = ord(character)
     return (
         rf"(?:\\{{0,4}}{re.escape(character)}|(?i:(?:\\{{1,4}}[ux]|%|&\#x)0{{0,6}}{code:x};?)|&\#0{{0,6}}{code};?)\0*"
@@ -193,7 +193,7 @@ def _regex_of_key_character(character: str) -> str:
 
 
 def _run_in_thread(exchange: Any, body: bytes) -> _HttpAnswer:
-    """Run a coroutine in a new thread, since the caller's may already run an event loop; return its result.
+    """Run an HTTP exchange in a new thread with an event loop of its own, and return the answer.
 
     The answer counts before the loop is closed, which waits for a look-up of a host that does not end.
     """

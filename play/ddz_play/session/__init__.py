@@ -1,4 +1,4 @@
-"""A game with people: who sits where, hints, undo, and only the information that each seat may see.
+"""Game sessions with people: seating, hints, undo, and views that show a seat only what it may see.
 
 Nothing here knows of a terminal or a web page; both use the same :class:`Session`.
 

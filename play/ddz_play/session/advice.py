@@ -90,7 +90,7 @@ class Advice:
         return self.options[0].chance
 
     def compare_with_best(self, option: RankedMove) -> str | None:
-        """Describe an option's winning chance relative to the agent's own move; return None if not comparable.
+        """Describe how far an option's winning chance is below that of the advised move; None if not comparable.
 
         Differences that are smaller than what the estimate may err by count for nothing.
         """
@@ -103,7 +103,7 @@ class Advice:
         return "clearly weaker" if lead >= CLEARLY_WEAKER_FROM else "slightly weaker"
 
     def option_name(self, option: RankedMove) -> str:
-        """Name an option in the words of the rules."""
+        """Return an option's text, with bids and other answers named as in the rules."""
         return option.text if option.move is None else move_name(option.move, self.question)
 
 
@@ -133,7 +133,7 @@ def ask_for_advice(agent: Agent, name: str, sight: Any, seat: int, rng: np.rando
 
 
 def _rank_options(agent: Any, sight: Any, seat: int, decision: Decision) -> list[RankedMove]:
-    """Rank an agent's options: whole moves where it gives them, otherwise main groups by value, then by visits."""
+    """Rank the options that an agent compared, as whole moves if it gives them, otherwise as main groups."""
     if decision.visits and hasattr(agent, "candidates"):
         candidates = call_agent(agent, seat, "act", agent.candidates, sight)
         options = [
@@ -182,7 +182,7 @@ class AdviserPool:
 
     @contextmanager
     def borrow(self, name: str) -> Iterator[Agent]:
-        """Lend an agent, which serves no other question meanwhile; an agent that fails is not lent again.
+        """Lend an agent for the duration of a ``with`` block, and discard an agent that fails in it.
 
         Raises:
             UnknownAgentError: If there is no such agent.

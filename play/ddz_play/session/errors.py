@@ -1,4 +1,4 @@
-"""Exceptions raised by a game with people in it."""
+"""Exceptions raised by game sessions with people."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from ddz_env.support.errors import DouDizhuError
 
 
 class SessionError(DouDizhuError):
-    """The session cannot do what was asked in its present state; the message says what it can do."""
+    """Raised when a session cannot do what was asked in its present state; the message says what it can do."""
 
 
 class NotYourTurnError(SessionError):
-    """The seat that tried to move is not the seat to act, or is not held by a person."""
+    """Raised when a move is made for a seat that is not to act or is not held by a person."""
 
 
 class HiddenCardsError(SessionError):
-    """A viewer may not see the requested cards."""
+    """Raised when a viewer requests cards that this viewer may not see."""

@@ -1,4 +1,4 @@
-"""Forced wins, in which a seat plays one move after another and nobody can beat any of them but the last.
+"""Forced wins: sequences of unbeatable moves with which a seat plays out its hand.
 
 That is proved from the cards that the seat cannot see and the sizes of the hands, whoever holds what; a partner that
 could take the trick counts as anybody else.  There are other forced wins, which only a search of all deals would find.
@@ -50,7 +50,7 @@ def legal_leads(view: View, hand: Hand) -> list[Move]:
 
 
 class ForcedWins:
-    """A search for the forced wins of a seat that is to play cards.
+    """A search for sequences of unbeatable moves that win the game for the seat to act.
 
     Args:
         view: What a seat knows that is to play cards.
@@ -68,13 +68,13 @@ class ForcedWins:
         return self._winning_line(self._view.hand - move.cards) if self._is_unbeatable(move) else None
 
     def _is_unbeatable(self, move: Move) -> bool:
-        """Check whether no other seat can beat a move."""
+        """Return whether no other hand can beat a move, judging by the unseen cards."""
         if move.main not in self._unbeatable:
             self._unbeatable[move.main] = not move.is_pass and not possible_replies(self._view, move, self._others)
         return self._unbeatable[move.main]
 
     def _winning_line(self, hand: Hand) -> tuple[Move, ...] | None:
-        """Return the moves by which a leading hand plays all its cards unbeaten, or None if no line is proved."""
+        """Return unbeatable moves that play out a leading hand, or None if no such sequence is proved."""
         if hand not in self._winning_lines and len(self._winning_lines) < _MAX_HANDS:
             self._winning_lines[hand] = self._find_winning_line(hand)
         return self._winning_lines.get(hand)
@@ -90,7 +90,7 @@ class ForcedWins:
 
 
 class FewestMoves:
-    """An exact computation of the fewest moves in which a seat could play its cards if nobody else played.
+    """An exact search for the smallest number of moves that play out a hand if nobody else plays.
 
     Args:
         view: What a seat knows that is to play cards.
@@ -101,7 +101,7 @@ class FewestMoves:
         self._fewest_by_hand: dict[Hand, int] = {}
 
     def count_moves(self, hand: Hand) -> int:
-        """Return the fewest moves into which a hand can be divided.
+        """Return the smallest number of moves into which a hand can be divided.
 
         One of them has a lowest card in it, so only those that have are tried; all splits are still found.
         """

@@ -1,4 +1,4 @@
-"""Reasons for an advised move: how it compares with the next best move, and what it does in cards.
+"""Explanations of an advised move: how it compares with the next best move, and its effect on the cards.
 
 Every sentence about cards is true of every deal that the seat may be in.
 """
@@ -46,7 +46,7 @@ def explain(advice: Advice, texts: Texts, view: View) -> str:
 
 
 def _compare_with_next(advice: Advice, texts: Texts, view: View) -> str:
-    """Describe how the advised move compares with the next best move."""
+    """Return the sentence that compares the advised move with the next best one by chance, points or proof."""
     own, *others = advice.options
     if advice.source == "payoff":
         return _compare_points(own, others, texts)
@@ -74,7 +74,7 @@ def _compare_chances(own: RankedMove, rival: RankedMove, advice: Advice, texts: 
 
 
 def _compare_points(own: RankedMove, others: list[RankedMove], texts: Texts) -> str:
-    """Compare answers by their points; declining before the first bid counts as zero and is not played out."""
+    """Compare answers by expected points, where declining before the first bid counts as zero."""
     rival = max(others, key=lambda option: option.score or 0.0, default=None)
     if rival is None:
         return texts("why unknown")
@@ -89,7 +89,7 @@ def _compare_points(own: RankedMove, others: list[RankedMove], texts: Texts) -> 
 
 
 def _option_text(option: RankedMove, advice: Advice, texts: Texts) -> str:
-    """Return the text of an option for use within a sentence."""
+    """Return an option's text for use within a sentence: its cards, or the name of its answer."""
     return (
         _move_text(option.move, texts)
         if option.move and len(option.move.cards)
@@ -139,7 +139,7 @@ def _explain_own_hand(advice: Advice, view: View, texts: Texts) -> Iterator[str]
 
 
 def _describe_rest_of_hand(view: View, move: Move, rival: Move | None, texts: Texts) -> Iterator[str]:
-    """Name the one or two moves that the rest of the hand makes, or say in how few more moves it goes out."""
+    """Name the one or two moves that play out the rest of the hand, or compare how many moves it needs."""
     rest = view.hand - move.cards
     whole = {lead.cards: lead for lead in legal_leads(view, rest)}
     if rest in whole:
@@ -155,7 +155,7 @@ def _describe_rest_of_hand(view: View, move: Move, rival: Move | None, texts: Te
 
 
 def _compare_fewest_moves(view: View, rest: Hand, other: Hand, texts: Texts) -> Iterator[str]:
-    """Say in how few moves the rest of the hand goes out, if in fewer than after the next best move."""
+    """Say in how few moves the rest of the hand can be played, if the next best move would need more."""
     if max(len(rest), len(other)) <= _MAX_SPLIT_CARDS:
         fewest = FewestMoves(view)
         number, more = fewest.count_moves(rest), fewest.count_moves(other)
@@ -164,7 +164,7 @@ def _compare_fewest_moves(view: View, rest: Hand, other: Hand, texts: Texts) -> 
 
 
 def _explain_partner(view: View, move: Move, texts: Texts) -> Iterator[str]:
-    """Say that the partner plays next: after a lead, or after a pass on a landlord's move that it may beat."""
+    """Say that the partner plays next, after a lead or after a pass on a landlord's move."""
     partner = (view.seat + 1) % view.rules.players
     if view.rules.players < 3 or view.landlord in (view.seat, partner, None):
         return
@@ -198,7 +198,7 @@ def _sets_kept_together(move: Move, rival: Move, hand: Hand) -> Hand:
 
 
 def _describe_lowest_reply(beaters: list[MainGroup], view: View, texts: Texts, alone: bool) -> Iterator[str]:
-    """Describe the lowest reply that beats a move if nothing else is said, or if it costs the landlord much."""
+    """Describe the lowest reply to the move, if it would cost the landlord much or nothing else was said."""
     bombs = {group.category for group in beaters} & {BOMB_CATEGORY, ROCKET_CATEGORY}
     lowest = min((group for group in beaters if group.category not in bombs), key=lambda group: group.rank)
     costly = view.landlord != view.seat and lowest.rank >= _FIRST_HIGH_RANK - 1
@@ -222,13 +222,13 @@ def _describe_replies(beaters: list[MainGroup], texts: Texts) -> Iterator[str]:
 
 
 def _move_text(move: Move, texts: Texts) -> str:
-    """Format a move of cards, with its kickers after a plus, as in the list beside the table."""
+    """Format a move's cards, with kickers after a plus sign, as in the web page's list of moves."""
     kickers = Hand(move.kicker_counts)
     return " + ".join(_cards_text(part, texts) for part in (move.cards - kickers, kickers) if len(part))
 
 
 def _cards_text(cards: Hand, texts: Texts) -> str:
-    """Return the text of cards as the page writes them, with 10 for a T and names for the jokers."""
+    """Format cards as the web page writes them, with ``10`` for a T and names for the jokers."""
     *plain, black, red = cards.counts
     groups = [[name] * count for name, count in zip(RANK_NAMES, plain, strict=False) if count]
     text = " ".join(" ".join(["10"] * len(group)) if "T" in group else "".join(group) for group in groups)

@@ -1,4 +1,4 @@
-"""A recorded game as a session that can go to any of its moves, be played on from there, and be reviewed."""
+"""A replay of a recorded game, which can go to any move, be played on from there, and be reviewed."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ class ReviewedMove(NamedTuple):
 
     @property
     def loss(self) -> float | None:
-        """The amount by which the played move's winning chance falls short of the best; None if unknown."""
+        """The difference between the best winning chance and that of the move played; None if unknown."""
         known = [option.chance for option in self.advice.options if option.chance is not None]
         return None if self.chance is None or not known else max(known) - self.chance
 
 
 class Replay(Session):
-    """A step-by-step recorded game: a session in which a person holds every seat and all hands may be shown.
+    """A session that steps through a recorded game, with a person in every seat and all hands visible.
 
     Args:
         record: The game.
@@ -96,7 +96,7 @@ class Replay(Session):
         return SavedGame(self.deal, tuple(players), self.moves)
 
     def review(self, agent: str, seats: Sequence[int] | None = None) -> Iterator[ReviewedMove]:
-        """Ask an agent about every recorded decision that had a choice; the replay stops at the end of the game.
+        """Ask an agent about every recorded decision with more than one legal move, until the end of the game.
 
         Args:
             agent: Its name.

@@ -49,7 +49,7 @@ class PlayedMove(NamedTuple):
 
 @dataclass(frozen=True)
 class SeatView:
-    """What one seat, or a spectator, may see of a session, as plain data.
+    """What a seat or a spectator may see of a session, as texts, numbers and tuples.
 
     Attributes:
         table: The table: seats, cards that lie open or are the viewer's, the move to beat, stake, result.
@@ -68,12 +68,12 @@ class SeatView:
     decisions: tuple[int, ...]
 
     def as_dict(self) -> dict[str, Any]:
-        """Return this view as lists, texts and numbers for JSON, with each card as its rank and its copy."""
+        """Return the view as JSON values, with each card as its rank and its copy."""
         return asdict(self)
 
 
 class Session:
-    """A game between people and agents.
+    """A game between people and agents, with hints and undo.
 
     Agents draw from a generator of the deal, their seat and the number of the move, and hear the whole game before
     they move.  So a game that was saved, or taken back and played again, goes on as if nothing had happened (as long
@@ -133,7 +133,7 @@ class Session:
 
     @property
     def moves(self) -> tuple[tuple[int, Move], ...]:
-        """Every ``(seat, move)`` since the beginning, declined auctions included."""
+        """Every ``(seat, move)`` since the beginning, including auctions in which nobody bid."""
         return tuple(self._moves)
 
     @property
@@ -171,13 +171,13 @@ class Session:
         return tuple(seat for seat, agent in self._agents.items() if is_cheating(agent))
 
     def returns(self) -> tuple[float, ...]:
-        """Compute each seat's return, which is zero while the game runs."""
+        """Return each seat's payoff, which is zero until the game ends."""
         return self._state.returns()
 
     # --- what a viewer may see ---
 
     def view(self, seat: int) -> View:
-        """Return what a seat knows of the running game.
+        """Return a seat's view of the running game: its own cards and everything public.
 
         Raises:
             HiddenCardsError: If the table is one that another seat observes.
@@ -189,7 +189,7 @@ class Session:
         return self._state.view(seat)
 
     def seat_view(self, viewer: int | None, *, reveal: bool = False, legal: bool = True) -> SeatView:
-        """Describe what a seat, or a spectator, may see, as plain data.
+        """Return what a seat, or a spectator for None, may see of the session, as a :class:`SeatView`.
 
         Args:
             viewer: A seat, which sees what it knows; None for a spectator, who sees every hand, where no person plays
@@ -213,15 +213,15 @@ class Session:
 
     @functools.cached_property
     def suits(self) -> Suits:
-        """Return the suits of this deal for display, shuffled by its seed and the same to the end."""
+        """The suits in which this deal's cards are shown, shuffled by the deal's seed."""
         return shuffle_suits(self.deal.seed)
 
     def _future_moves(self) -> Sequence[tuple[int, Move]]:
-        """Return the deal's moves after the current position, which only a replay knows."""
+        """Return the moves after the current position: none in a session, the recorded ones in a replay."""
         return ()
 
     def position(self, viewer: int | None, *, reveal: bool = False) -> View | State:
-        """Return what a renderer may draw for a seat or a spectator: a view, or a copy of the game with all hands.
+        """Return a renderer's input for a viewer: a seat's view, or a copy of the game with all hands.
 
         Raises:
             HiddenCardsError: If the viewer may not look.
@@ -243,7 +243,7 @@ class Session:
     # --- moves ---
 
     def play(self, move: Move | str, seat: int | None = None) -> PlayedMove:
-        """Make a person's move.
+        """Apply a person's move to the game, and return it with its number and text.
 
         Args:
             move: The move, or its notation.
@@ -282,7 +282,7 @@ class Session:
         return self._apply_move(thought.move)
 
     def let_agents_play(self) -> list[PlayedMove]:
-        """Let agents move until a person is to act or the game is over.
+        """Let agents move until a person is to act or the game is over, and return their moves.
 
         Raises:
             AgentFaultError: If an agent fails.
@@ -293,7 +293,7 @@ class Session:
         return turns
 
     def undo(self, number: int | None = None, seat: int | None = None) -> PlayedMove:
-        """Take back a person's decision and everything after it.
+        """Take back a person's decision and all later moves, and return the decision.
 
         Args:
             number: The number of the decision; by default the last one that a person made.
@@ -324,7 +324,7 @@ class Session:
     # --- advice ---
 
     def hint(self, agent: str, seat: int | None = None) -> Advice:
-        """Ask an agent what it would do in the place of the seat to act, without using the game's random numbers.
+        """Ask an agent for advice in the place of the seat to act, without using the game's random numbers.
 
         Args:
             agent: Its name.
@@ -347,7 +347,7 @@ class Session:
             )
 
     def infer_belief(self, agent: str, seat: int) -> Belief:
-        """Ask an agent, in the place of a seat, where it believes the hidden cards to be.
+        """Ask an agent, in the place of a seat, for its belief about the hidden cards.
 
         Raises:
             HiddenCardsError: If the agent looks at hidden cards, or the seat's are not known.
@@ -360,7 +360,7 @@ class Session:
 
     @contextmanager
     def _borrow_adviser(self, name: str, seat: int) -> Iterator[Agent]:
-        """Lend an agent that knows the game so far as the seat knows it."""
+        """Lend an agent for a ``with`` block, after telling it the game so far as the seat knows it."""
         if not isinstance(name, str):
             raise UnknownAgentError(f"an agent is named by text, as 'rules', not by {short_repr(name)}")
         with self._advisers.borrow(name) as agent:
@@ -373,7 +373,7 @@ class Session:
     # --- keeping ---
 
     def to_saved_game(self) -> SavedGame:
-        """Return the whole game in a form that can be saved, with all hands that are known."""
+        """Return the whole game for saving, with all hands that are known."""
         remarks = ("returns: " + " ".join(f"{value:+g}" for value in self.returns()),) if self.is_over else ()
         return SavedGame(self.deal, self.players, tuple(self._moves), remarks)
 
@@ -391,7 +391,7 @@ class Session:
         return Deal(self.rules, seed, hands=hands, bottom=bottom)
 
     def copy(self) -> Session:
-        """Copy the session; the copy shares the agents, which may think there while this session is shown.
+        """Copy the session with the same agents, which may think in the copy while this session is shown.
 
         Only one of the two may use them at a time.
         """
@@ -401,7 +401,7 @@ class Session:
         return twin
 
     def close(self) -> None:
-        """Release the resources that the agents hold, except advisers that other games share."""
+        """Close the seated agents, and also the advisers unless other games share them."""
         for agent in self._agents.values():
             close_agent(agent)
         if not self._shares_advisers:

@@ -1,4 +1,4 @@
-"""The local page of ``ddz web`` for games, replays, puzzles and questions.
+"""The local web page of ``ddz web``, for games, replays, puzzles and advice.
 
 =============  =====================================================================================
 ``games``      the games of the server: kept as files, a few in memory, expiring

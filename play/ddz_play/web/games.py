@@ -1,4 +1,4 @@
-"""The games of the server, each under a secret name and saved to a file after every move.
+"""A store of the web server's games, each under a secret name and saved to a file after every move.
 
 A server that was killed resumes all of them.  Only the games used last are in memory.  A game without a move for two
 weeks is deleted.
@@ -37,28 +37,28 @@ _FILE = re.compile(rf"\.?({_NAME})\.game\.txt(\..*)?")
 
 
 class NoSuchGameError(DouDizhuError):
-    """The requested game does not exist, or it has expired."""
+    """Raised when the requested game does not exist or has expired."""
 
 
 class GameLostError(DouDizhuError):
-    """A game's file has been damaged."""
+    """Raised when a game's saved file is damaged."""
 
 
 class StaleGameError(DouDizhuError):
-    """The game has gone on since the page was drawn."""
+    """Raised when a game has moved on since the page that sends the request was drawn."""
 
 
 class RequestError(DouDizhuError):
-    """A request is malformed or asks for something that is not offered; the message says what is wrong."""
+    """Raised when a request is malformed or asks for something that is not offered; the message explains it."""
 
 
 class WebOptionError(DouDizhuError):
-    """An option with which the server cannot be started."""
+    """Raised when the server cannot be started with a given option."""
 
 
 @dataclass(frozen=True)
 class StoredGame:
-    """A game of the server at one moment; a change makes another session (:meth:`GameStore.save`).
+    """A server's game at one moment, read only; a change makes a new session (:meth:`GameStore.save`).
 
     Attributes:
         name: Its name; to know it is to sit at the table.
@@ -82,7 +82,7 @@ class StoredGame:
 
 @dataclass
 class _LoadedGame:
-    """A game of the server while it is loaded in memory.
+    """A game in memory, with its lock and the number of requests that use it.
 
     Attributes:
         session: The game; None until its file has been read under the lock.
@@ -124,7 +124,7 @@ class GameStore:
         self.delete_expired()
 
     def begin(self, record: SavedGame) -> str:
-        """Begin a game, and return its name.
+        """Create a game from a record, save it to a file, and return its secret name.
 
         Raises:
             RequestError: If an agent is not offered, or several persons would share one page.
@@ -140,7 +140,7 @@ class GameStore:
 
     @contextmanager
     def hold(self, name: str, *, exclusive: bool = False) -> Iterator[StoredGame]:
-        """Hold a game in memory, as it is now, while a request uses it; the game itself may go on meanwhile.
+        """Hold the current state of a game in memory for the duration of a ``with`` block.
 
         Args:
             name: The name.
@@ -167,7 +167,7 @@ class GameStore:
             self._unload(kept)
 
     def save(self, game: StoredGame, session: Session) -> StoredGame:
-        """Save the next session of a game that nobody else is changing.
+        """Save a game's new session to the game's file, and return the game with that session.
 
         Raises:
             OSError: If it cannot be written: the game is then as it was before.
@@ -177,7 +177,7 @@ class GameStore:
         return StoredGame(game.name, session)
 
     def replace(self, game: StoredGame, seat: int, agent: str) -> StoredGame:
-        """Replace an agent with another agent, in a game that nobody else is changing.
+        """Seat another agent in place of an agent, and save the game.
 
         Raises:
             RequestError: If the agent is not offered, or the seat is the person's.
@@ -191,14 +191,14 @@ class GameStore:
         return after
 
     def close(self) -> None:
-        """Release the resources that the agents of all games hold, because the server ends."""
+        """Close the agents of all games and all advisers when the server ends."""
         with self._lock:
             held = [game.session for game in self._loaded.values()]
         for used in (*held, self.advisers):
             _close_quietly(used)
 
     def check_agent(self, name: str) -> str:
-        """Return the name of an agent if this server offers it.
+        """Return an agent's name unchanged if this server offers the agent; otherwise raise an error.
 
         Raises:
             RequestError: If the agent is not offered.
@@ -208,7 +208,7 @@ class GameStore:
         return name
 
     def delete_expired(self) -> None:
-        """Delete games without a move for two weeks, and touch no other files."""
+        """Delete the files of games without a move for two weeks."""
         for path in self._folder.iterdir():
             match = _FILE.fullmatch(path.name)
             with self._lock, contextlib.suppress(OSError):
@@ -216,7 +216,7 @@ class GameStore:
                     path.unlink()
 
     def _unload(self, game: _LoadedGame) -> None:
-        """Stop using a loaded game, and drop the least recently used games beyond the memory limit."""
+        """End a request's use of a loaded game, and close the least recently used games beyond the memory limit."""
         with self._lock:
             game.users -= 1
             idle = [name for name, other in self._loaded.items() if not other.users]
@@ -251,14 +251,14 @@ class GameStore:
 
 
 def _make_bidders(record: SavedGame) -> dict[int, Agent]:
-    """Create the agents of the playing levels, which bid, show and double for the points that count."""
+    """Create agents for the seats of playing levels that bid, show and double for the points that count."""
     levels = [level.name for level in LEVELS if auction_changes_points(record.deal.rules)]
     levels_by_seat = {seat: name for seat, name in enumerate(record.players) if name in levels}
     return {seat: make_agent(f"payoff:gain=points,card_player={name}") for seat, name in levels_by_seat.items()}
 
 
 def _close_quietly(used: Session | AdviserPool | None) -> None:
-    """Close a session or an adviser pool, and only log a failure of its agents."""
+    """Close a session or an adviser pool, logging a failure of its agents instead of raising it."""
     try:
         if used is not None:
             used.close()

@@ -1,4 +1,4 @@
-"""Compilation on a fresh machine while the page is served: one agent after another, the weakest first.
+"""Background compilation on a fresh machine, one agent after another, while the page is already served.
 
 Nothing depends on it: a request for an agent that is still to come compiles it itself.
 """
@@ -46,7 +46,7 @@ class CompileStep(NamedTuple):
 
 
 class Preparation:
-    """A background thread that compiles agents.
+    """A background thread that compiles agents and estimates when each will be ready.
 
     Args:
         steps: In the order in which they are compiled.
@@ -59,17 +59,17 @@ class Preparation:
         self._taken, self._expected = 0.0, 0
 
     def start(self) -> None:
-        """Start the compilation; before this call there is nothing to wait for."""
+        """Start compiling in the background; before this call, every agent counts as ready."""
         self._left, self._began = {step.agent: step for step in self._steps}, time.monotonic()
         threading.Thread(target=self._compile, daemon=True).start()
 
     def status(self) -> dict[str, Any]:
-        """Return the parts still to be compiled, and in about how many seconds each will be ready."""
+        """Return the parts still to be compiled, with the estimated seconds until each is ready."""
         left = list(self._left.copy().values())
         return {"ready": not left, "left": [step.what for step in left], "seconds": self._estimate_seconds(left)}
 
     def is_ready(self, agent: str) -> bool:
-        """Check whether an agent is compiled, as far as this preparation compiles it."""
+        """Return whether an agent is compiled or was never scheduled for compilation."""
         return agent not in self._left
 
     def seconds_until_ready(self, agent: str) -> int | None:
@@ -78,7 +78,7 @@ class Preparation:
         return dict(zip((step.agent for step in left), self._estimate_seconds(left), strict=True)).get(agent)
 
     def wait_for(self, agent: str) -> None:
-        """Wait until an agent is compiled; return at once if there is nothing to wait for."""
+        """Wait until an agent is compiled; return at once if no compilation is pending."""
         step = self._left.get(agent)
         if step is not None:
             try:
@@ -94,7 +94,7 @@ class Preparation:
             self._taken = time.monotonic() - self._began
 
     def _estimate_seconds(self, left: Sequence[CompileStep]) -> list[int]:
-        """Estimate the seconds until each remaining step is done, at the pace of the steps before."""
+        """Estimate the seconds until each remaining step is done, at the pace of the finished steps."""
         pace = self._taken / self._expected if self._expected else 1.0
         until, seconds = self._began + self._taken - time.monotonic(), list[int]()
         for step in left:
@@ -104,7 +104,7 @@ class Preparation:
 
 
 def list_compile_steps(agents: Sequence[str], adviser: str) -> list[CompileStep]:
-    """List a server's compile steps: the default player and bidder, then weakest first, the puzzle solver last.
+    """List a server's compile steps: the default player and bidder first, the puzzle solver last.
 
     Agents that compile nothing of ours are left out: they are never asked for practice.
 

@@ -1,4 +1,4 @@
-"""The server's record of solved puzzles: first tries, a streak and a rating."""
+"""The server's record of puzzle attempts, with a streak and a rating computed from first tries."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ class PuzzleRecord:
 
     @functools.cached_property
     def _numbers_by_hands(self) -> dict[Any, int]:
-        """The puzzles' numbers by their hands, computed on first use because dealing compiles code."""
+        """The puzzle numbers keyed by the puzzles' hands, computed on first use because dealing compiles code."""
         return {puzzle.deal().hands: number for number, puzzle in enumerate(self._puzzles, 1)}
 
     def record_result(self, deal: Deal, won: bool) -> None:
-        """Record how a puzzle ended.
+        """Record whether a puzzle was won or lost, and save the record to its file.
 
         Raises:
             OSError: If it cannot be written.
@@ -50,7 +50,7 @@ class PuzzleRecord:
                 self._results.append(end)
 
     def to_json(self) -> dict[str, Any]:
-        """Return the puzzles and the person's record as JSON values; only first tries count."""
+        """Return the puzzles, and the person's results and rating over first tries, as JSON values."""
         ends = [end for end in self._results if 0 < end[0] <= len(self._puzzles)]  # another version may have others
         tries: dict[int, bool] = {}
         for number, won in ends:
@@ -67,7 +67,7 @@ class PuzzleRecord:
 
 
 def _read_results(file: Path) -> list[tuple[int, bool]]:
-    """Read the results in a file; set the file aside if it cannot be read."""
+    """Read puzzle results from a file, and set the file aside if it cannot be read."""
     try:
         return [(int(number), bool(won)) for number, won in json.loads(read_text(file))]
     except FileNotFoundError:

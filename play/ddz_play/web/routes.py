@@ -1,4 +1,4 @@
-"""The addresses of the server, and the function that answers each address.
+"""The HTTP routes of the server, and the web application that serves them.
 
 ==========================================  ==================================================================
 ``GET api/choices``                         version of this interface; rules, levels and agents that are offered
@@ -106,14 +106,14 @@ _STATUS = {
 
 
 class _JsonAnswer(JSONResponse):
-    """A JSON response in plain ASCII, so that half a surrogate pair in a message is no server fault."""
+    """A JSON response in plain ASCII, so that lone surrogates in a message cause no server error."""
 
     def render(self, content: Any) -> bytes:
         return json.dumps(content, separators=(",", ":")).encode("ascii")
 
 
 async def _read_request(request: Request) -> Json:
-    """Read the body of a request and the values in its address, which override the body."""
+    """Read a request's values from its JSON body and its address; those in the address take precedence."""
     body: Json = {}
     if request.method == "POST":
         _check_origin(request)
@@ -131,7 +131,7 @@ async def _read_request(request: Request) -> Json:
 
 
 def _check_origin(request: Request) -> None:
-    """Refuse a request that changes something unless it is JSON from a page of this server."""
+    """Refuse a POST request that is not JSON or comes from a page of another server."""
     host, kind = request.headers["host"], request.headers.get("content-type", "")
     if request.headers.get("origin", f"http://{host}") not in (f"http://{host}", f"https://{host}"):
         raise HTTPException(403, "requests of other pages are refused")
@@ -140,7 +140,7 @@ def _check_origin(request: Request) -> None:
 
 
 async def _answer_failure(request: Request, error: Exception) -> Response:
-    """Answer a failed request with the reason, in the language of the page."""
+    """Answer a failed request with the error's status and its message in the language of the page."""
     status = next((code for kind, code in _STATUS.items() if isinstance(error, kind)), 400)
     text: Exception | Message = error
     about = getattr(error, "about", {})
@@ -156,18 +156,18 @@ async def _answer_failure(request: Request, error: Exception) -> Response:
 
 
 async def _answer_refusal(_request: Request, error: Exception) -> Response:
-    """Answer a request for an unknown address or method, or from another page."""
+    """Answer a refused request, for example to an unknown address, with its status and the reason."""
     assert isinstance(error, HTTPException)
     return _JsonAnswer({"error": error.detail}, error.status_code)
 
 
 async def _answer_fault(_request: Request, _error: Exception) -> Response:
-    """Answer a request that meets a server fault, which Starlette then raises for the terminal to show."""
+    """Answer a request that fails unexpectedly; Starlette then shows the traceback in the terminal."""
     return _JsonAnswer({"error": "a fault of the server; its terminal says which"}, 500)
 
 
 def make_app(server: Server, hosts: Sequence[str]) -> Starlette:
-    """Create the web application of a server.
+    """Create the Starlette application that routes requests to a server's methods.
 
     Args:
         server: What answers.
@@ -234,19 +234,19 @@ def make_app(server: Server, hosts: Sequence[str]) -> Starlette:
 
 
 class TimeLimitedProtocol(H11Protocol):
-    """uvicorn's HTTP protocol, closing a connection whose request arrives too late or whose head is too long.
+    """An HTTP protocol for uvicorn that closes connections with late requests or overlong request heads.
 
     uvicorn itself would wait, and read any number of lines as long as they come at once.
     """
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Start the time limit within which the request of a new connection has to arrive."""
+        """Start the time limit within which a new connection must send its request."""
         super().connection_made(transport)
         self.head_lines = 0
         self.loop.call_later(REQUEST_SECONDS, self._close_without_request)
 
     def data_received(self, data: bytes) -> None:
-        """Count the lines of a request's head before uvicorn reads them."""
+        """Count the lines of a request's head, and refuse a head with too many lines before uvicorn reads it."""
         if not self.cycle:
             self.head_lines += data.partition(b"\r\n\r\n")[0].count(b"\n")
         if self.head_lines > MAX_HEADER_LINES:
@@ -261,7 +261,7 @@ class TimeLimitedProtocol(H11Protocol):
 
 
 def new_server(app: Starlette) -> uvicorn.Server:
-    """Create the uvicorn server of an application, which waits only briefly for an agent when it shuts down."""
+    """Create a uvicorn server for an application, which on shutdown waits one second for running requests."""
     headers = list(HEADERS.items())
     config = uvicorn.Config(
         app, http=TimeLimitedProtocol, log_level="warning", headers=headers, timeout_graceful_shutdown=1

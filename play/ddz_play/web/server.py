@@ -1,4 +1,4 @@
-"""The functions that answer the page's requests: one per address, from the request body to plain data."""
+"""The functions that answer the page's requests, one per address, with JSON values."""
 
 from __future__ import annotations
 
@@ -56,11 +56,11 @@ class Server:
     # --- choices ---
 
     def ready(self, body: Json) -> Json:
-        """Return the parts that are not compiled yet, and how long they will take."""
+        """Return the parts that are not compiled yet, with the estimated seconds until each is ready."""
         return self.preparation.status()
 
     def list_choices(self, body: Json) -> Json:
-        """Return the rules, levels and agents that a form offers."""
+        """Return the rules, levels and agents that the page offers in its forms."""
         return {
             "api": API,
             "rules": [_rules_json(Rules.preset(name)) for name in OFFERED_RULES],
@@ -78,7 +78,7 @@ class Server:
     # --- games ---
 
     def begin(self, body: Json) -> Json:
-        """Begin a game: a new deal, a saved game or a puzzle."""
+        """Begin a game from a new deal, a saved game or a puzzle, and return the game's secret id."""
         if "record" in body:
             record = SavedGame.parse(_read_text(body, "record"))
         elif "puzzle" in body:
@@ -89,7 +89,7 @@ class Server:
             return {"id": game.name, "open": game.is_open}
 
     def state(self, game: StoredGame, body: Json) -> Json:
-        """Return a game as its human player sees it; if it is a puzzle, also record whether it was solved or lost."""
+        """Return a game as its player sees it, and record the result once a puzzle is decided."""
         shape, state = game_json(game), game.session.position(None) if game.session.deal.endgame else None
         if isinstance(state, State) and game.session.moves and game.viewer is not None:
             self.preparation.wait_for(SOLVER)
@@ -99,21 +99,21 @@ class Server:
         return shape
 
     def move(self, game: StoredGame, body: Json) -> Json:
-        """Play the person's move."""
+        """Play the person's move, and return the game."""
         text, legal = _read_text(body, "text"), self._legal_moves(game, body)
         session = game.session.copy()
         session.play(next((move for move in legal if str(move) == text), text), game.viewer)
         return self.state(self.games.save(game, session), body)
 
     def explain_choice(self, game: StoredGame, body: Json) -> Json:
-        """List the moves that the chosen cards can form; if they form no move, say why."""
+        """List the moves that the chosen cards can form, or give the reason why they form none."""
         legal, chosen = self._legal_moves(game, body), Hand.parse(_read_text(body, "text"))
         readings = [str(move) for move in legal if move.cards == chosen]
         why = "impossible" if list_readings(chosen, game.session.rules) else "no combination"
         return {"readings": readings, "reason": None if readings else why}
 
     def advance(self, game: StoredGame, body: Json) -> Json:
-        """Let the agent to act move; the game can be looked at while the agent thinks."""
+        """Let the agent to act make its move; the game can still be viewed while the agent thinks."""
         _check_fresh(game, body)
         session = game.session.copy()
         self.preparation.wait_for(BIDDER if session.stage in AUCTION_STAGES else session.players[session.seat])
@@ -121,7 +121,7 @@ class Server:
         return self.state(self.games.save(game, session), body)
 
     def replace(self, game: StoredGame, body: Json) -> Json:
-        """Give an agent's seat to another agent."""
+        """Replace the agent in a seat by another agent, and return the game."""
         _check_fresh(game, body)
         seat = _read_number(body, "seat", len(game.session.players) - 1)
         return self.state(self.games.replace(game, seat, self.games.check_agent(_read_text(body, "agent"))), body)
@@ -145,7 +145,7 @@ class Server:
         return self._collect_thoughts(game.session, agent, game.viewer, page_texts(body))
 
     def solution(self, game: StoredGame, body: Json) -> Json:
-        """Give up a puzzle: return whether the person can still win it, and its best play for both sides."""
+        """Give up a puzzle: return whether it can still be won, and the best play for both sides."""
         self.preparation.wait_for(SOLVER)
         session = game.session
         if not session.deal.endgame or session.is_over:
@@ -168,24 +168,24 @@ class Server:
     # --- replays ---
 
     def position(self, game: StoredGame, body: Json) -> Json:
-        """Return the position after a number of moves, in a game that may be seen as a whole."""
+        """Return the position after a number of moves, in a game whose hands may all be shown."""
         replay = self._open_replay(game, body)
         return replay_json(game, replay.seat_view(game.viewer, reveal=True), replay.number)
 
     def thoughts(self, game: StoredGame, body: Json) -> Json:
-        """Ask an agent about a position of a game that may be seen, given only what the seat to act knew."""
+        """Ask an agent about a past position, given only what the seat to act knew at the time."""
         agent, replay = self._choose_adviser(body), self._open_replay(game, body)
         played = [move for _, move in replay.game.moves[replay.number :][:1]]
         return self._collect_thoughts(replay, agent, replay.seat, page_texts(body), *played)
 
     def chance(self, game: StoredGame, body: Json) -> Json:
-        """Estimate the landlord's winning chance from what the seat to act knew, and what its move lost."""
+        """Estimate the landlord's winning chance at a past position, and how much the move played there lost."""
         replay = self._open_replay(game, body)
         self.preparation.wait_for(CHANCE_AGENT)
         return self._chances.review(replay)._asdict()
 
     def branch(self, game: StoredGame, body: Json) -> Json:
-        """Begin another game from a position of this game; the person gets the seat to act."""
+        """Begin a new game from a position of this game, with the person in the seat to act."""
         replay = self._open_replay(game, body)
         others = [name if name != PERSON else self._agents[0] for name in replay.game.players]
         others[replay.seat] = PERSON
@@ -214,7 +214,7 @@ class Server:
     # --- inside ---
 
     def _advise_at_table(self, deal: Deal, seat: int, body: Json) -> Json:
-        """Play the moves that the person describes, and ask an agent for advice."""
+        """Set up the table that the person describes, play its moves, and ask an agent for advice."""
         session = Session(SavedGame(deal, (PERSON,) * deal.rules.players), advisers=self.games.advisers)
         for number, line in enumerate(_read_texts(body, "moves"), start=1):
             try:
@@ -231,7 +231,7 @@ class Server:
         return self._collect_thoughts(session, self._choose_adviser(body), seat, page_texts(body))
 
     def _legal_moves(self, game: StoredGame, body: Json) -> list[Move]:
-        """List the moves of the person, who must be to act, since another seat's moves would reveal its hand."""
+        """List the person's legal moves; refuse while another seat is to act, to keep that seat's hand hidden."""
         _check_fresh(game, body)
         session = game.session
         if session.is_over or session.seat != game.viewer:
@@ -239,7 +239,7 @@ class Server:
         return session.view(session.seat).legal_moves()
 
     def _open_replay(self, game: StoredGame, body: Json) -> Replay:
-        """Open a replay at the move number that the request gives.
+        """Return a replay of a game whose hands may all be shown, at the move number in the request.
 
         Raises:
             HiddenCardsError: If a person still plays it.
@@ -251,11 +251,11 @@ class Server:
 
     @functools.cached_property
     def _cheaters(self) -> list[str]:
-        """The offered agents that look at hidden cards; built-in agents say so without being created."""
+        """The offered agents that look at hidden cards, found without creating the built-in agents."""
         return [name for name in self._others if _looks_at_hidden_cards(name)]
 
     def _choose_adviser(self, body: Json) -> str:
-        """Choose the adviser to ask, a quick one until the usual adviser is compiled, and wait until it is ready."""
+        """Choose an adviser, a quick one while the usual one is being compiled, and wait until it is ready."""
         asked = self._adviser if body.get("agent") is None else self.games.check_agent(_read_text(body, "agent"))
         if asked == self._adviser:
             asked = next(filter(self.preparation.is_ready, (asked, *QUICK_ADVISERS)), QUICK_ADVISERS[-1])
@@ -263,7 +263,7 @@ class Server:
         return asked
 
     def _collect_thoughts(self, table: Session, agent: str, seat: int, texts: Texts, *played: Move) -> Json:
-        """Collect an agent's advice for the seat to act, with chances for its move, the moves played, and others."""
+        """Collect an agent's advice for a seat, with winning chances of moves and a belief about hidden cards."""
         if table.deal.endgame:
             advice, belief, better = replace(table.hint(SOLVER, seat), source="solver"), None, None
         else:
@@ -303,7 +303,7 @@ _REASON_BY_ERROR = {AmbiguousMoveError: None, InvalidMoveError: "no combination"
 
 
 class RefusedMoveError(RequestError):
-    """A move that cannot be played; the page says so in a player's words.
+    """Raised when a move cannot be played; the message gives the reason in a player's words.
 
     Args:
         error: What was wrong.
@@ -318,7 +318,7 @@ class RefusedMoveError(RequestError):
 
 
 def _looks_at_hidden_cards(agent: str) -> bool:
-    """Check whether an agent looks at hidden cards."""
+    """Return whether an agent looks at hidden cards, without creating a built-in agent."""
     if estimate_compile_seconds(agent) is not None:
         return any(getattr(parse_agent(part)[0], "cheats", False) for part in filter(None, split_bidder(agent)))
     made = make_agent(agent)
@@ -327,7 +327,7 @@ def _looks_at_hidden_cards(agent: str) -> bool:
 
 
 def _rules_json(rules: Rules) -> Json:
-    """Return a rules preset in the form that the page reads."""
+    """Return a rules preset as the JSON object that the page reads."""
     return {
         "name": rules.name,
         "players": rules.players,
@@ -352,12 +352,12 @@ def _seat_labels(rules: Rules) -> list[str]:
 
 
 def _is_observable(rules: Rules) -> bool:
-    """Check whether a person can describe a table under the rules: hand sizes known, other hands hidden."""
+    """Return whether a person can describe a table under the rules: known hand sizes, other hands hidden."""
     return not (rules.half_deck or rules.open_hands or rules.showing)
 
 
 def _auction_deal(rules: Rules, seat: int, hand: Hand, bottom: Hand) -> Deal:
-    """Make a deal that is in its auction, with made-up other hands, on which no advice there depends."""
+    """Make a deal at its auction from the person's hand, with arbitrary hands for the other seats."""
     if len(hand) != rules.hand_size or len(bottom) not in (0, rules.bottom):
         raise RequestError("in an auction your hand has {most} cards, without the landlord cards", most=rules.hand_size)
     left, size = str(Hand(rules.deck) - hand - bottom), rules.hand_size
@@ -366,7 +366,7 @@ def _auction_deal(rules: Rules, seat: int, hand: Hand, bottom: Hand) -> Deal:
 
 
 def _check_auction(session: Session, body: Json) -> None:
-    """Refuse a table whose auction is over, or one at doubling without its landlord cards."""
+    """Refuse a described table whose auction is over, or one at doubling without its landlord cards."""
     if session.stage not in AUCTION_STAGES:
         raise RequestError("the auction is over: choose the rules without one to ask about the play")
     if session.stage != "bid" and not body.get("landlord_cards"):
@@ -374,7 +374,7 @@ def _check_auction(session: Session, body: Json) -> None:
 
 
 def _visible_record(game: StoredGame) -> str:
-    """Return as text what a person has seen of a running game, and the name of the game, with nothing hidden."""
+    """Return what a person has seen of a running game as the text of a file, without hidden cards."""
     session, viewer = game.session, game.viewer or 0
     view = session.view(viewer)
     lines = [f"# rules: {session.deal.rules.name}", f"# your seat: {viewer}", f"# your hand now: {view.hand}"]

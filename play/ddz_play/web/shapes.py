@@ -1,4 +1,4 @@
-"""The plain data that the page receives, taken only from a viewer's :class:`~ddz_play.session.SeatView`."""
+"""The JSON data that the page receives, taken only from a viewer's :class:`~ddz_play.session.SeatView`."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ API = 1
 
 
 def _table_json(part: Any) -> Any:
-    """Convert a part of a table to the form that the page reads."""
+    """Convert a part of a table, such as a card or a seat, to JSON values."""
     if isinstance(part, Card):
         return {"rank": part.rank, "suit": part.suit, "red": part.is_red}
     if isinstance(part, tuple):
@@ -71,7 +71,7 @@ def person_decisions(game: StoredGame) -> list[int]:
 
 
 def must_pass(game: StoredGame) -> bool:
-    """Check whether the person to move has no card to play."""
+    """Return whether the person is to act and can only pass."""
     if game.session.stage != "play" or game.viewer is None:
         return False
     view = game.session.view(game.viewer)
@@ -79,7 +79,7 @@ def must_pass(game: StoredGame) -> bool:
 
 
 def game_json(game: StoredGame) -> Json:
-    """Return a game as its person sees it, with the actions that are possible now."""
+    """Return a game as JSON for its player, with the actions that are possible now."""
     session, viewer = game.session, game.viewer
     plays = session.stage == "play"
     # A page needs no list of these moves, and the first list takes long to compile.
@@ -103,7 +103,7 @@ def game_json(game: StoredGame) -> Json:
 
 
 def replay_json(game: StoredGame, sight: SeatView, number: int) -> Json:
-    """Return a position of a fully visible game in the form that the page reads."""
+    """Return a position of a fully visible game as JSON, together with all moves of the game."""
     session = game.session
     running = not session.is_over and PERSON not in session.players
     shape = _position_json(game, sight, game.viewer) | {"number": number, "total": len(session.moves)}
@@ -113,7 +113,7 @@ def replay_json(game: StoredGame, sight: SeatView, number: int) -> Json:
 
 
 def _option_json(advice: Advice, option: RankedMove) -> Json:
-    """Return a compared move in the form that the page reads."""
+    """Convert a move that an agent compared, with its evaluation, to JSON values."""
     shares = {"chance": option.chance, "prior": option.prior}
     return {
         "text": advice.option_name(option),
@@ -127,7 +127,7 @@ def _option_json(advice: Advice, option: RankedMove) -> Json:
 
 
 def thoughts_json(advice: Advice, belief: Belief | None, view: View, texts: Texts) -> Json:
-    """Return an agent's advice for the page: its moves, the reasons, and where the hidden cards may be."""
+    """Convert an agent's advice to JSON values: moves, reasons, and a belief about the hidden cards."""
     whys = {name: explain(advice, Texts(name), view) for name in LANGUAGES}
     shape: Json = {
         "agent": advice.agent,

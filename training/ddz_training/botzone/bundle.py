@@ -62,7 +62,7 @@ class BundleError(DouDizhuError):
 
 
 class BundleArchive(NamedTuple):
-    """The contents of an archive that holds a Botzone bot, once it has been written.
+    """A summary of a written Botzone archive: its file count, its size and the agent's own files.
 
     Attributes:
         files: How many files are in the archive.
@@ -76,7 +76,7 @@ class BundleArchive(NamedTuple):
 
 
 def write_bundle(path: Path, spec: str, seed: int = 0, stay: bool = True) -> BundleArchive:
-    """Write an archive that contains an agent and can be uploaded to Botzone as a bot.
+    """Write an archive that runs an agent as a bot on Botzone, and return a summary of its contents.
 
     It holds ``__main__.py``, the packages ``ddz_env`` and ``ddz_agents`` and the files that the agent's options name.
 
@@ -113,14 +113,14 @@ def write_bundle(path: Path, spec: str, seed: int = 0, stay: bool = True) -> Bun
 
 
 def _list_option_files(spec: str) -> list[tuple[str, Path]]:
-    """List the files named in an agent's options, with the names that they get in the archive."""
+    """List the files named in an agent's options, each with its name in the archive."""
     _, options = parse_agent(spec)
     named = [Path(value) for value in options.values() if isinstance(value, str) and Path(value).is_file()]
     return [(f"files/{number}-{file.name}", file) for number, file in enumerate(named)]
 
 
 def _list_source_files(read: set[str]) -> dict[str, Path]:
-    """List the source files of the packages and the data files that the agent reads."""
+    """Return the packages' source files and the data files that an agent reads, by name in the archive."""
     sources = {}
     for package in (ddz_env, ddz_agents):
         folder = Path(str(package.__file__)).parent

@@ -30,7 +30,7 @@ class _AgentSeat:
         self._player, self._begun = BotzonePlayer(agent, game, seed), False
 
     def answer(self, request: Mapping[str, Any]) -> dict[str, Any]:
-        """Answer a request and return its log entry."""
+        """Let the agent answer a request, and return the log entry of the answer."""
         start, bare = time.monotonic(), self._begun
         self._begun = True
         said = self._player.answer(request if bare else {"requests": [request], "responses": []})
@@ -49,7 +49,7 @@ class _ProgramSeat:
         self._kept: dict[str, Any] = {}
 
     def answer(self, request: Mapping[str, Any]) -> dict[str, Any]:
-        """Answer a request and return the log entry for the answer or the fault."""
+        """Let the program answer a request, and return the log entry of the answer or the fault."""
         self._requests.append(request)
         bare = self.program.is_running
         said = {"requests": self._requests, "responses": self._responses, **self._kept}

@@ -1,4 +1,4 @@
-"""The ``ddz`` command line, built with Click, which lists the commands of every installed package by heading.
+"""The ``ddz`` command line, built with Click from the commands of every installed package.
 
 A package joins with an entry point of the group ``ddz.commands``, whose value is a mapping from headings to commands.
 A command is a function: its docstring is the help, its decorators are the options.  What it needs is imported in its
@@ -107,7 +107,7 @@ for _members in commands().values():
 
 
 def list_commands() -> Iterator[tuple[str, str, click.Command]]:
-    """Yield the heading, name and command of everything that ``ddz --help`` and the help of its groups list."""
+    """Yield the heading, name and command of every command that ``ddz --help`` and its groups list."""
     for heading, members in commands().items():
         for command in members:
             if isinstance(command, click.Group) and command.commands:

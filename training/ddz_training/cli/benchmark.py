@@ -40,7 +40,7 @@ _KINDS_SHOWN = 6
 
 
 def _words_of_today(words: Sequence[str]) -> Sequence[str] | None:
-    """Translate an old command line, from when ``ddz benchmark`` was one command; return None for a current one."""
+    """Translate an old ``ddz benchmark`` command line without subcommands; return None for a current one."""
     if not words or words[0] in ("run", "field", "check", "records", "-h", "--help"):
         return None
     for name in ("field", "check"):
@@ -51,7 +51,7 @@ def _words_of_today(words: Sequence[str]) -> Sequence[str] | None:
 
 @click.group(cls=RenamedGroup, today=_words_of_today)
 def benchmark() -> None:
-    """Rate agents against opponents that never change, and check or compare what is played.
+    """Rate agents against fixed opponents or by recorded games, and check files of results.
 
     \b
     Example:
@@ -137,7 +137,7 @@ def check(file: Path, sample: int, workers: Workers) -> None:
 
 
 def _choose_deals(options: BenchmarkOptions, deal_file: Path | None, deals: int) -> tuple[DealList, Sequence[int]]:
-    """Choose the list of deals, from a file if one is given, and the numbers of the deals to play."""
+    """Return the list of deals, from a file if one is given, and the numbers of the deals to play."""
     from ddz_training.measure.benchmark.field import RULES, deal_list_of_hands, find_deal_list
     from ddz_training.measure.deal_file import read_deal_file
 
@@ -161,7 +161,7 @@ def _play_and_report(
     options: BenchmarkOptions,
     command: Sequence[str],
 ) -> None:
-    """Play a contest, print its tables, and suggest the next command."""
+    """Play a benchmark contest, print its tables, and suggest the next command."""
     from ddz_training.measure.benchmark import play
 
     store = contest.store(out)
@@ -225,7 +225,7 @@ def records(
     seed: int,
     out: Path | None,
 ) -> None:
-    """Measure agents by recorded games of players whom they never meet (GAMES: as of ddz record --from, or a data set).
+    """Measure agents by recorded games of other players (GAMES: a data set, or a file for ddz record --from).
 
     \b
     Examples:

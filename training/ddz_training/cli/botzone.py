@@ -17,7 +17,7 @@ _seed_option = option("--seed", default=0, help="Seed of the agent's draws.")
 
 @click.group()
 def botzone() -> None:
-    """Botzone: be one of its bots, play its matches here, read its logs.
+    """Run agents as Botzone bots, play Botzone matches locally, and read the platform's logs.
 
     \b
     Example:
@@ -30,7 +30,7 @@ def botzone() -> None:
 @_seed_option
 @option("--stay", is_flag=True, help="Stay running between answers.")
 def bot(agent: str, seed: int, stay: bool) -> None:
-    """Be a bot of Botzone on standard input and output; the first message says which game it is.
+    """Run an agent as a Botzone bot on standard input and output; the first message says which game it is.
 
     \b
     Examples:
@@ -93,7 +93,7 @@ def match(agents: tuple[str, ...], game: str, seed: int, out: Path | None) -> No
 @botzone.command()
 @argument("log", type=Path, help="A log: a file, with one match or one per line.")
 def log(log: Path) -> None:
-    """Print the matches of a log of the platform as readable records, played again move by move.
+    """Print the matches in a Botzone log as readable records, replayed move by move.
 
     Their games become a data set by ddz record --from LOG.
 

@@ -1,4 +1,4 @@
-"""Terminal output of the commands: lines that can be copied, wrapped prose, and progress bars and tables by rich."""
+"""Terminal output of the commands: copyable lines, wrapped prose, and tables and progress bars by rich."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _NUMBER = re.compile(r"[+\-−–]?\d|–$")
 
 
 def make_console(*, stderr: bool = False) -> Console:
-    """Make a rich console on standard output or error; every call makes a new one as tests and pipes replace them."""
+    """Create a rich console on the current standard output or error, of fixed width if that is no terminal."""
     from ddz_training.cli.screen import Screen
 
     screen = Screen(stderr=stderr, highlight=False, emoji=False)
@@ -49,7 +49,7 @@ def make_console(*, stderr: bool = False) -> Console:
 
 
 def print_prose(prose: str, **style: Any) -> None:
-    """Print prose, wrapped between words."""
+    """Print prose, wrapped between words to the width of the terminal."""
     click.secho(textwrap.fill(prose, make_console().width, break_long_words=False), **style)
 
 
@@ -60,7 +60,7 @@ def print_error(message: str) -> None:
 
 
 def quote_path(path: object) -> str:
-    """Quote a path for the shell if it needs quotes."""
+    """Return a path as text, quoted for the shell if necessary."""
     return format_command(path)
 
 
@@ -81,7 +81,7 @@ def rules_arguments(rules: str) -> list[str]:
 
 
 def print_table(content: Table, *, screen: Console | None = None, sections: Collection[int] = ()) -> None:
-    """Print a table with its title and note.
+    """Print a table with its title and note, its columns fitted to the width of the terminal.
 
     Args:
         content: The table.
@@ -132,13 +132,13 @@ def make_progress() -> Progress:
 
 
 class NotePace:
-    """A pacer for progress output without a terminal: at every tenth, and at least every ten minutes."""
+    """A rule for when to log progress without a terminal: at every tenth, and at least every ten minutes."""
 
     def __init__(self) -> None:
         self._last, self._tenth = -math.inf, -1
 
     def is_due(self, share: float) -> bool:
-        """Return whether to print progress now that this share (0 to 1) is done; if so, count it as printed."""
+        """Return whether to log progress at a completed fraction (0 to 1), and if so count it as logged."""
         now, tenth = time.monotonic(), int(10 * share)
         if tenth == self._tenth and now < self._last + NEXT_NOTE_AFTER:
             return False

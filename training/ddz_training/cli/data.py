@@ -136,7 +136,7 @@ def export(policy: Path | None, out: Path, half: bool, trust: bool, rules: str, 
 
 
 def _write_half_precision(path: Path, out: Path) -> str:
-    """Write weights in half precision, and return the objective that they were trained for."""
+    """Write weights in half precision, and return the rules and the objective that they were trained for."""
     from ddz_agents.neural.weights import load_weights, save_weights
 
     if path.suffix in (ONNX, ".zip"):

@@ -113,7 +113,7 @@ def _write_report(records: Sequence[GameResult], compared: str, out: Path) -> No
 
 
 def _show_game(seed: int) -> None:
-    """Play a game in a PettingZoo loop, and show its table after the deal and at the end."""
+    """Play a random game in a PettingZoo loop, and print it after the deal and at the end."""
     from ddz_env import dou_dizhu_v0
 
     env = dou_dizhu_v0.env(render_mode="ansi")
@@ -128,7 +128,7 @@ def _show_game(seed: int) -> None:
 
 
 def _train_fresh_policy(folder: Path, minutes: float, seed: int) -> None:
-    """Train the fresh policy, after removing the files of any earlier run so that the two never mix."""
+    """Train the demo's policy from scratch, after removing the files of any earlier run."""
     from ddz_training.learn import loop
     from ddz_training.learn.ppo.config import SelfPlayConfig
     from ddz_training.learn.ppo.selfplay import SelfPlay

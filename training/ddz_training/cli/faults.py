@@ -42,7 +42,7 @@ class CommandLineError(DouDizhuError):
 
 
 def describe_fault(error: BaseException) -> tuple[str, int]:
-    """Describe an error in one line, and return its exit code with it."""
+    """Return a one-line message for an error, and the exit code for it."""
     # A call of compiled code that ends while Ctrl-C arrives has a result and an exception.
     if isinstance(error, KeyboardInterrupt) or isinstance(error.__cause__, KeyboardInterrupt):
         return "interrupted", EXIT_INTERRUPTED
@@ -61,7 +61,7 @@ def describe_fault(error: BaseException) -> tuple[str, int]:
 
 
 def report_failed_agent(message: str) -> None:
-    """Print once in red that an agent failed, and make the command end with the exit code for that."""
+    """Print an agent's failure in red, once per message, and set the command's exit code for failed agents."""
     said = click.get_current_context().meta.setdefault(FAILED_AGENTS, set())
     if message not in said:
         print_error(message)
@@ -70,7 +70,7 @@ def report_failed_agent(message: str) -> None:
 
 @contextmanager
 def report_agent_warnings() -> Iterator[None]:
-    """Report warnings about failed agents and about results of two versions when a command ends."""
+    """Collect warnings in a ``with`` block, and at its end report failed agents and results of mixed versions."""
     try:
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always", AgentFaultWarning)

@@ -99,7 +99,7 @@ def first_paragraph(about: str) -> str:
 
 
 def strip_markup(text: str) -> str:
-    """Remove the markup from a docstring's text."""
+    """Remove Sphinx roles and backquotes from a docstring's text."""
     return re.sub(r":\w+:`~?([^`]*)`", r"\1", text).replace("`", "")
 
 
@@ -136,7 +136,7 @@ def print_options(what: str, options: Iterable[Option]) -> None:
 
 @click.group(name="show")
 def show_group() -> None:
-    """Show what the game is here: rules, actions, observations.
+    """Show the rules, actions and observations of the game.
 
     \b
     Example:

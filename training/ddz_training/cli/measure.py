@@ -58,7 +58,7 @@ class ContestOptions(PlayingOptions):
 
 
 def _make_arena(agents: Sequence[str], options: ContestOptions) -> contest.Arena:
-    """Make the arena of a command; with ``--debug``, the first fault of an agent ends the arena."""
+    """Create the arena that a command's options describe; ``--debug`` makes an agent's first fault end the arena."""
     from ddz_env import Rules
     from ddz_training.measure.contest import Arena
 
@@ -77,7 +77,7 @@ def _make_arena(agents: Sequence[str], options: ContestOptions) -> contest.Arena
 
 @contextmanager
 def _report_at_end(report: Callable[[], None]) -> Iterator[None]:
-    """Call a report function after a block that plays games, even if Ctrl-C ends the block."""
+    """Call a report function at the end of a ``with`` block, even if Ctrl-C ends the block."""
     try:
         yield
     except KeyboardInterrupt:
@@ -176,7 +176,7 @@ def arena(
 
 
 def _check_compared(over: str, contest: contest.Arena) -> None:
-    """Refuse a comparison with an agent that does not play, or where no two agents have an opponent in common."""
+    """Raise an error if ``--over`` names an agent that does not play, or if fewer than three agents play."""
     check_choice("--over", over, contest.labels, InvalidArenaError)
     if len(contest.labels) < 3:
         raise InvalidArenaError("--over compares two agents against a third one: name at least three agents")
@@ -185,7 +185,7 @@ def _check_compared(over: str, contest: contest.Arena) -> None:
 def _print_arena(
     contest: contest.Arena, records: Sequence[duplicate.GameResult], scoring: str, over: str | None
 ) -> list[summaries.AgentResult]:
-    """Print the tables of an arena, and return the results shown in them."""
+    """Print an arena's result tables, and return the results shown in them."""
     from ddz_env.playing.registry import has_time_limit
     from ddz_training.cli.tables import (
         CPU_TIME,

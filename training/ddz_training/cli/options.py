@@ -1,4 +1,4 @@
-"""Options shared by several commands, and output files that are checked before the first game, not after the last."""
+"""Options shared by several commands, including output files that are checked before the first game."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def _make_click_options(kind: type[Options]) -> list[Any]:
 
 
 def _make_click_option(declared: Option, reader: click.ParamType[Any] | None) -> Any:
-    """Make the Click option for a field."""
+    """Create the Click option for one field of an options class, with its flag, type, default and help."""
     flag = f"--{declared.name.replace('_', '-')}"
     if declared.default is MISSING:
         return option(flag, type=reader, required=True, help=declared.meaning)
@@ -95,7 +95,7 @@ def _make_click_option(declared: Option, reader: click.ParamType[Any] | None) ->
 
 
 class OutputFile(click.Path):
-    """A file that a command writes without ever overwriting earlier results; its folder is created if needed.
+    """A parameter type for output files, which never overwrites earlier results and creates missing folders.
 
     The file is this command's from when its name is read until the command ends: another one that names it is refused
     before it has done anything, and what is not there yet is still not there when it is written.
@@ -112,7 +112,7 @@ class OutputFile(click.Path):
         self.suffixes, self.new, self.resumed, self.plot = suffixes, new, resumed, plot
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Lock a path for the command, or refuse a path that cannot be written.
+        """Lock a path for the command and return it, or refuse a path that cannot be written.
 
         Raises:
             CommandLineError: If it cannot.
@@ -144,12 +144,12 @@ class OutputFile(click.Path):
 
 
 class WeightsFile(click.ParamType[Path]):
-    """A file of weights, given by its path or, for a shipped policy, by its id."""
+    """A parameter type for files of weights, given by path or, for a shipped policy, by id."""
 
     name = "file or id"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
-        """Return the weights file that a path or an id names."""
+        """Return the path of the weights file that a path or a shipped policy's id stands for."""
         from ddz_agents.neural.shipped import policy_path
 
         return policy_path(value)
@@ -209,7 +209,7 @@ class PlayingOptions(Options):
 
 @contextmanager
 def work_under_bar(what: str, workers: Workers) -> Iterator[dict[str, Any]]:
-    """Show a progress bar while work is done, on a Ray cluster if requested.
+    """Show a progress bar around a command's games, and yield the arguments for playing them.
 
     Args:
         what: What is counted.

@@ -1,4 +1,4 @@
-"""The rich console that the commands use."""
+"""A rich console that raises an error when its output pipe is closed."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from rich.console import Console
 
 
 class Screen(Console):
-    """A console that leaves it to the command line how to exit when the output pipe is closed."""
+    """A rich console that raises an error when its output pipe is closed, so that the caller can react."""
 
     def on_broken_pipe(self) -> None:
         """Raise ``BrokenPipeError``, which rich would otherwise turn into exit code 1, the code for a bug."""

@@ -30,7 +30,7 @@ class SettingsCommand(click.Command):
         self._options = options
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
-        """Return the command's own options and its settings."""
+        """Return the command's own options, followed by one for each field of its options class."""
         return [*super().get_params(ctx), *self._setting_options().values()]
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
@@ -43,7 +43,7 @@ class SettingsCommand(click.Command):
         return super().parse_args(ctx, args)
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run the command, passing its settings as texts; a list that was given in parts is joined."""
+        """Run the command with the given settings as texts ``name=value`` in its argument ``settings``."""
         given = {name: ctx.params.pop(str(setting.name)) for name, setting in self._setting_options().items()}
         ctx.params["settings"] = tuple(
             f"{name}={','.join(value) if isinstance(value, tuple) else value}"
@@ -74,7 +74,7 @@ class SettingsCommand(click.Command):
 
 
 def _flatten_options(kind: type[Options]) -> Iterator[tuple[str, Option]]:
-    """List all options by name; options of a nested set are named ``name.part``."""
+    """Yield all options of a class by name, those of a nested set as ``name.part``."""
     for option in kind.options():
         if option.nested_options:
             yield from ((f"{option.name}.{part.name}", part) for part in option.nested_options)
@@ -83,7 +83,7 @@ def _flatten_options(kind: type[Options]) -> Iterator[tuple[str, Option]]:
 
 
 def _value_placeholder(setting: Option) -> str:
-    """Choose the placeholder for a setting's value in the help."""
+    """Return the placeholder for a setting's value in the help: its choices, or its type such as ``INTEGER``."""
     if setting.choices or bool in setting.kinds:
         return "|".join(map(str, setting.choices)) or "true|false"
     kinds = {int: "INTEGER", float: "NUMBER", tuple: "LIST"}

@@ -83,7 +83,7 @@ def make_preset_table() -> Table:
 
 
 def make_options_table(what: str, options: Iterable[Option]) -> Table:
-    """Make the options table of an agent or an experiment."""
+    """Make the table of an agent's or an experiment's options, with defaults, values and meanings."""
     lines = [(f"`{option.name}`", option.default_text, option.allowed_values, option.meaning) for option in options]
     return Table(f"Options of {what}", ("option", "default", "values", "meaning"), lines)
 
@@ -132,7 +132,7 @@ def make_results_table(results: Sequence[summaries.AgentResult], title: str, sco
 
 
 def make_differences_table(differences: Sequence[summaries.PairedDifference], scoring: str) -> Table:
-    """Make the table of how much better agents do than another one against the same opponents, on the same deals.
+    """Make the table of differences in wins and scores from another agent, on the same deals and opponents.
 
     Args:
         differences: One line each.
@@ -159,7 +159,7 @@ def explain_intervals(scoring: str) -> str:
 
 
 def deals_for_one_percent(rate: Interval) -> int:
-    """Estimate how many deals narrow a win rate's interval to ± 1 %, to two digits; 0 while it has no width.
+    """Estimate how many deals narrow a win rate's interval to ± 1 %, or return 0 for an interval of width 0.
 
     Example:
         >>> deals_for_one_percent(Interval(0.5, 0.45, 0.55, count=100))
@@ -261,7 +261,7 @@ def make_kinds_table(comparison: Comparison, most: int) -> Table:
 
 
 class Strength(NamedTuple):
-    """The strength of a named agent with its default options against the rule agent, and its thinking time.
+    """A named agent's win rate against the rule agent, with default options, and its thinking time.
 
     Attributes:
         wins: The share of games that it won, over both roles, with its 95 % interval.

@@ -98,7 +98,7 @@ def train() -> None:
 def _run_training(
     begin: Callable[[], Training], budget: Budget, file: Path, tensorboard: Path | None, advice: str
 ) -> Any:
-    """Run a training in its folder until the budget is spent.
+    """Train in a locked folder until the budget is spent or Ctrl-C ends it, and return the training.
 
     Args:
         begin: Makes the training, once its folder is ours.
@@ -138,7 +138,7 @@ def train_under_bar(
     tensorboard: Path | None = None,
     stop: Callable[[], bool] = lambda: False,
 ) -> None:
-    """Train with a progress bar of the budget, or a log line per tenth of it, and close the run at the end.
+    """Train with a progress bar, or with a log line per tenth of the budget, and close the training at the end.
 
     The arguments are those of :func:`ddz_training.learn.loop.train`.
     """
@@ -389,7 +389,7 @@ def belief(positions: int | None, options: RunOptions, settings: tuple[str, ...]
 @option("--add", is_flag=True, help="Keep the stages in --out; one of the same name is replaced where it is.")
 @plot_option
 def curves(runs: tuple[str, ...], out: Path | None, add: bool, plot: Path | None) -> None:
-    """Join and plot the curves of runs of selfplay or dmc, each of which continues the one before.
+    """Join and plot the learning curves of selfplay or dmc runs that continue one another.
 
     \b
     Examples:
@@ -417,7 +417,7 @@ def curves(runs: tuple[str, ...], out: Path | None, add: bool, plot: Path | None
 
 
 def _parse_stage(run: str) -> tuple[str, Path]:
-    """Parse a stage's name and folder; a folder alone also serves as the name.
+    """Parse ``name=folder`` for one training run of a chain; a folder alone also serves as the name.
 
     Example:
         >>> [(name, folder.as_posix()) for name, folder in map(_parse_stage, ("first=runs/a", "runs/b"))]

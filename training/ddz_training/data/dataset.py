@@ -36,7 +36,7 @@ class DataSet(NamedTuple):
 
 
 def write_data_set(folder: Path, on_table: Callable[[int, int], None] = lambda done, total: None) -> DataSet:
-    """Write the tables and the card of a data set's folder from its games.
+    """Write a data set's tables and card from the recorded games in its folder, and return its size.
 
     Tables that are complete are left as they are.
 
@@ -72,7 +72,7 @@ _SIZE_NAMES = ("1K", "10K", "100K", "1M", "10M", "100M", "1B")
 
 
 def format_columns_table() -> str:
-    """Make the table of a data set's columns for the dataset card and the docs."""
+    """Return a Markdown table of a data set's columns, for the dataset card and the documentation."""
     return format_markdown_table(
         ("column", "type", "meaning"), ((f"`{column.name}`", f"`{column.kind}`", column.meaning) for column in COLUMNS)
     )
@@ -90,7 +90,7 @@ def find_size_category(rows: int) -> str:
 
 
 def format_card(file: GameFile, rows: int) -> str:
-    """Format the README of a data set, its *dataset card*.
+    """Return the text of a data set's README, its *dataset card*.
 
     Args:
         file: Its games.
@@ -113,7 +113,7 @@ def format_card(file: GameFile, rows: int) -> str:
 
 
 def _describe_origin(settings: Mapping[str, Any]) -> str:
-    """Describe where the games come from and how to generate them again."""
+    """Return a sentence on where a data set's games come from and how to generate them again."""
     if "source" in settings:
         return f"From {settings['source']}."
     code = ", ".join(f"`{stamp}`" for stamp in settings.get("code", ()))

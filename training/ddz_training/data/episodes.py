@@ -43,7 +43,7 @@ _OBSERVATION, _MASK = "observation", "action_mask"
 
 
 def check_minari() -> None:
-    """Check that the packages needed to write episodes are installed.
+    """Raise an error if Minari, h5py or Pillow, which write episodes, is not installed.
 
     Raises:
         DataSetError: If Minari, h5py or Pillow is not installed.
@@ -54,7 +54,7 @@ def check_minari() -> None:
 
 
 def write_episodes(folder: Path, on_game: Callable[[int, int], None] = lambda done, total: None) -> DataSet:
-    """Write the Minari episodes of a data set's folder from its games, unless they are already complete.
+    """Write the games of a data set's folder as Minari episodes, unless complete episodes are already there.
 
     Args:
         folder: The folder, with ``games.sqlite``.
@@ -82,7 +82,7 @@ def write_episodes(folder: Path, on_game: Callable[[int, int], None] = lambda do
 def _replace_episodes(
     path: Path, file: GameFile, about: Mapping[str, Any], on_game: Callable[[int, int], None]
 ) -> None:
-    """Write all episodes to a temporary place, and replace the old ones once they are complete."""
+    """Write all episodes to a temporary folder, and replace the old ones once all are complete."""
     with tempfile.TemporaryDirectory(dir=path.parent) as temporary:
         storage = _new_storage(Path(temporary) / path.name, path.parent.name, file)
         _write_all(storage, file, on_game)
@@ -92,7 +92,7 @@ def _replace_episodes(
 
 
 def _read_metadata(path: Path) -> Mapping[str, Any]:
-    """Read Minari's own metadata of the episodes, which is empty if there are no episodes."""
+    """Return Minari's metadata of the episodes, or an empty mapping if there are no episodes."""
     try:
         metadata = json.loads(read_text(path / "metadata.json"))
     except (OSError, ValueError, RecursionError):
@@ -101,7 +101,7 @@ def _read_metadata(path: Path) -> Mapping[str, Any]:
 
 
 def _new_storage(path: Path, name: str, file: GameFile) -> MinariStorage:
-    """Make the Minari storage for episodes, whose environment has the last recorded agent as its opponent."""
+    """Create the Minari storage for episodes, with the last recorded agent as the environment's opponent."""
     import minari
     from minari.dataset.minari_storage import MinariStorage
 
@@ -115,7 +115,7 @@ def _new_storage(path: Path, name: str, file: GameFile) -> MinariStorage:
 
 
 def _write_all(storage: MinariStorage, file: GameFile, on_game: Callable[[int, int], None]) -> None:
-    """Write the episodes of all games, with their metadata."""
+    """Write the episodes of all games and their metadata to a Minari storage."""
     metadata: list[dict[str, Any]] = []
 
     def episodes() -> Iterator[EpisodeBuffer]:
@@ -130,7 +130,7 @@ def _write_all(storage: MinariStorage, file: GameFile, on_game: Callable[[int, i
 
 
 def make_episodes(game: RecordedGame, file: GameFile) -> Iterator[tuple[dict[str, Any], EpisodeBuffer]]:
-    """Make the episodes of a game, one for each seat that made a decision.
+    """Yield an episode and its metadata for each seat that made a decision in a game.
 
     Args:
         game: The game.
@@ -166,7 +166,7 @@ def make_episodes(game: RecordedGame, file: GameFile) -> Iterator[tuple[dict[str
 
 
 def _make_metadata(game: RecordedGame, file: GameFile, over: State, seat: int) -> dict[str, Any]:
-    """Make the metadata of an episode: which agents played where, and how the game ended."""
+    """Return an episode's metadata: deal, game, seat, role, agent and result."""
     return {
         "deal": game.deal,
         "game": game.game,

@@ -1,4 +1,4 @@
-"""Recorded games, stored as one row of text per game that people can read and that replays exactly.
+"""Recorded games, each one row of readable text from which the game replays exactly.
 
 A record holds the cards as dealt, so it depends on no seed, no shuffle and no agent.  ``games.sqlite`` is a file of
 results (:mod:`ddz_training.measure.store`): its settings say by whom, under which rules and with which version its
@@ -43,7 +43,7 @@ class GameRecordError(DataSetError):
 def games_settings(
     agents: Sequence[str], rules: Rules, seed: int | None, *, visits: bool = False, **more: Any
 ) -> dict[str, Any]:
-    """Make the settings of a games file, which must match for the file to be resumed."""
+    """Return the settings stored in a games file, which a resumed recording must match."""
     who = {"format": FORMAT, "agents": list(agents)}
     return {**who, "rules": rules_to_settings(rules), "seed": seed, "visits": visits, **more}
 
@@ -55,7 +55,7 @@ def _parse_move(text: str, rules: Rules) -> Move:
 
 
 class ActionStatistics(NamedTuple):
-    """A search's statistics for one action of a main stage.
+    """A search's visits and mean value for one first action of a move.
 
     Attributes:
         action: The action's id.
@@ -72,7 +72,7 @@ class ActionStatistics(NamedTuple):
 
     @classmethod
     def parse(cls, text: str) -> ActionStatistics:
-        """Parse the statistics of an action from the text that ``str`` returns.
+        """Parse the text form ``action:visits`` or ``action:visits:value``.
 
         Example:
             >>> ActionStatistics.parse("17:340:0.25"), str(ActionStatistics(17, 340, None))
@@ -85,7 +85,7 @@ class ActionStatistics(NamedTuple):
 
 
 class RecordedDecision(NamedTuple):
-    """A position, and the move, bid or doubling answer that was chosen in it.
+    """A position, with the move, bid or answer to doubling that was chosen in it.
 
     Attributes:
         state: The game before the move.  It is played on afterwards: copy what is to be kept.
@@ -141,7 +141,7 @@ class RecordedGame:
         seats: str = "",
         statistics: Sequence[Sequence[ActionStatistics]] = (),
     ) -> RecordedGame:
-        """Make the record of a game that was played.
+        """Create the record of a played game from its deal, its moves and its final state.
 
         Args:
             start: The game as dealt.
@@ -187,7 +187,7 @@ class RecordedGame:
         return state
 
     def decisions(self, rules: Rules) -> Iterator[RecordedDecision]:
-        """Replay the game, decision by decision.
+        """Replay the game, yielding the state, the move and the search statistics of each decision.
 
         Raises:
             GameRecordError: If a move does not fit, or the game ends otherwise than the record says.
@@ -220,7 +220,7 @@ class RecordedGame:
 
     @property
     def name(self) -> str:
-        """The game's name in messages."""
+        """The numbers of the game and its deal as text, for messages."""
         return f"game {self.game} of deal {self.deal}"
 
     def to_saved_game(self, rules: Rules, agents: Sequence[str]) -> SavedGame:
@@ -254,7 +254,7 @@ def _format_numbers(values: Sequence[float]) -> str:
 
 
 class GameFile(NamedTuple):
-    """The contents of a games file.
+    """The contents of a games file: its settings, rules, agents and games.
 
     Attributes:
         settings: By whom, under which rules and with which code the games were played.
@@ -270,12 +270,12 @@ class GameFile(NamedTuple):
 
 
 def find_games_file(path: Path) -> Path:
-    """Return the games file in a data set's folder; any other path is returned unchanged."""
+    """Return the games file in a data set's folder, or any other path unchanged."""
     return path / GAMES if path.is_dir() else path
 
 
 def read_games(path: str | Path) -> GameFile:
-    """Read a file of recorded games.
+    """Read the settings and the games from a games file, or from the folder of a data set.
 
     Args:
         path: The file, or the folder of a data set.

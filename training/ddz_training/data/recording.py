@@ -48,7 +48,7 @@ class Recording(Options):
     hands: tuple[str, ...] = ()
 
     def check(self) -> None:
-        """Refuse a number of agents that has no seating."""
+        """Raise an error unless there are one, two or as many agents as seats."""
         if len(self.agents) not in (1, 2, self.rules.players):
             raise DataSetError(
                 f"{len(self.agents)} agents: name one to play itself, two to play each deal from both sides, or "
@@ -57,7 +57,7 @@ class Recording(Options):
 
     @property
     def seatings(self) -> tuple[str, ...]:
-        """The seating of each game that is played with one deal.
+        """The seating of each game of a deal, with a letter per seat for its agent, such as ``abb``.
 
         Example:
             >>> [Recording(agents).seatings for agents in (("rules",), ("rules", "random"), ("rules",) * 3)]
@@ -68,7 +68,7 @@ class Recording(Options):
         return (("a" * self.rules.players) if len(self.agents) == 1 else LETTERS[: self.rules.players],)
 
     def store(self, path: str | Path | None = None) -> ResultStore[RecordedGame]:
-        """Make a store for the recorded games; a file of the same recording is continued.
+        """Create a store for the recorded games, continuing a file that holds the same recording.
 
         Args:
             path: The file, ``.sqlite``; None keeps the games in memory only.
@@ -141,7 +141,7 @@ def record_games(
     store: ResultStore[RecordedGame] | None = None,
     on_progress: OnProgress = ignore_progress,
 ) -> list[RecordedGame]:
-    """Play deals and record every game.
+    """Play deals with the agents of a recording, and return the record of every game.
 
     Args:
         recording: Agents, rules and seed.

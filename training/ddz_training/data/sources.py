@@ -1,4 +1,4 @@
-"""Import of games from other sources as data sets: games saved by the page, Botzone logs and DouZero games.
+"""Import of games from other sources as data sets: ``ddz web`` games, Botzone logs and DouZero games.
 
 A game of DouZero is a JSON object with two attributes of its ``GameEnv``, of which a file has one or one per line::
 
@@ -42,7 +42,7 @@ _DOUZERO_RANKS = dict(zip((*range(3, 15), 17, 20, 30), RANK_NAMES, strict=True))
 
 
 class ImportedGame(NamedTuple):
-    """A game imported from another source.
+    """An imported game: its deal, its moves, and who held each seat as far as known.
 
     Attributes:
         start: The game as dealt.
@@ -80,7 +80,7 @@ class ImportedGame(NamedTuple):
 
 
 def read_imported_games(path: Path) -> list[ImportedGame | None]:
-    """Read a game file in any of the three forms, with None for endgames and games with unknown cards.
+    """Read a file of saved, Botzone or DouZero games, with None for endgames and games with unknown cards.
 
     Raises:
         DataSetError: If it cannot be read.
@@ -107,7 +107,7 @@ def read_imported_games(path: Path) -> list[ImportedGame | None]:
 
 
 def _parse_douzero_game(where: str, text: str) -> ImportedGame:
-    """Parse a game in DouZero's JSON form."""
+    """Convert the JSON text of a DouZero game to an :class:`ImportedGame`."""
     try:
         game: Any = json.loads(text)
         dealt, moves = game[_DOUZERO_DEAL], [_parse_douzero_cards(cards) for cards in game[_DOUZERO_MOVES]]
@@ -130,7 +130,7 @@ def list_game_files(path: Path) -> list[Path]:
 
 
 def read_won_games(path: Path) -> tuple[list[ImportedGame], int]:
-    """Read the games that ended with a winner from a data set or any other source.
+    """Read the games with a winner from a data set or another source, and count the games left out.
 
     Args:
         path: A data set's folder or file of games, a file of another source, or a folder in which ``ddz web`` keeps its
@@ -173,7 +173,7 @@ def _read_data_set(path: Path) -> list[ImportedGame | None]:
 
 
 def import_games(folder: Path, paths: Sequence[Path]) -> tuple[DataSet, int]:
-    """Import the games that were played to their end, and write them as a data set.
+    """Write finished games from other sources as a data set, and return it with the number left out.
 
     Args:
         folder: The folder, which must hold no data set.

@@ -1,4 +1,4 @@
-"""Tables of states and actions: Parquet files with one row per decision stage, computed from recorded games.
+"""Tables of states and actions: Parquet files with one row per action, computed from recorded games.
 
 A move with kickers is decided stage by stage (the main group, then each kicker), so it takes several rows.  The columns
 are in ``COLUMNS``; the files' metadata describe the games under the key ``ddz``.
@@ -37,7 +37,7 @@ MAX_BYTES = 4 * 2**30
 
 
 class StageRow(NamedTuple):
-    """One stage of a decision, with its game, from which one table row is made.
+    """One action of a recorded decision with the states around it, from which a table row is computed.
 
     Attributes:
         game: The game.
@@ -63,7 +63,7 @@ class StageRow(NamedTuple):
 
 
 class Column(NamedTuple):
-    """A column of a data set's tables.
+    """A column of a data set's tables: its name, type and meaning, and the function that computes a cell.
 
     Attributes:
         name: Its name.
@@ -133,7 +133,7 @@ COLUMNS = (
 
 
 def check_tables() -> None:
-    """Check that the package needed to write tables is installed.
+    """Raise an error if PyArrow, which writes and reads tables, is not installed.
 
     Raises:
         DataSetError: If PyArrow is not installed.
@@ -143,7 +143,7 @@ def check_tables() -> None:
 
 
 def make_rows(game: RecordedGame, rules: Rules, agents: Sequence[str]) -> Iterator[StageRow]:
-    """Make the table rows of a game, one for each stage of its decisions.
+    """Yield a :class:`StageRow` for each action (main group, kicker or bid) of a recorded game.
 
     Args:
         game: The game.
@@ -162,7 +162,7 @@ def make_rows(game: RecordedGame, rules: Rules, agents: Sequence[str]) -> Iterat
 
 
 def write_table(path: Path, file: GameFile, games: Iterable[RecordedGame]) -> int:
-    """Write games as a table, replacing the file atomically.
+    """Write games as a Parquet table, replacing the file atomically, and return its number of rows.
 
     Args:
         path: The file.
@@ -207,7 +207,7 @@ def _arrow_field(column: Column) -> pa.Field:
 
 
 def list_tables(path: str | Path) -> list[Path]:
-    """List the table files of a data set.
+    """Return the paths of a data set's table files, sorted by name.
 
     Args:
         path: A table, a folder with tables, or the folder of a data set.
@@ -226,7 +226,7 @@ def list_tables(path: str | Path) -> list[Path]:
 
 
 def read_metadata(path: Path) -> Mapping[str, Any]:
-    """Read a table's metadata: the settings of its games.
+    """Return a table's metadata, with its games' settings, after checking that this package can read it.
 
     Raises:
         DataSetError: If it is not one of our tables, or one for other observations or actions.
@@ -251,7 +251,7 @@ def read_metadata(path: Path) -> Mapping[str, Any]:
 
 
 def read_rules(path: str | Path) -> Rules:
-    """Read the rules under which a data set's games were played.
+    """Return the rules under which all games of a data set were played.
 
     Args:
         path: As for :func:`list_tables`.
@@ -267,7 +267,7 @@ def read_rules(path: str | Path) -> Rules:
 
 
 def read_batches(path: str | Path, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
-    """Read the given columns of a data set's tables, batch by batch.
+    """Yield the given columns of a data set's tables as Arrow record batches.
 
     Args:
         path: As for :func:`list_tables`.

@@ -75,7 +75,7 @@ class BeliefConfig(TrainingSettings):
     max_grad_norm: Positive = 1.0
 
     def check(self) -> None:
-        """Refuse players without a share, shares without a player, and rules under which nothing can be learned."""
+        """Check that players and their shares match in number, and that two opponents have hidden cards."""
         super().check()
         rules = Rules.preset(self.rules)
         if rules.players != 3 or rules.open_hands or rules.half_deck:
@@ -134,7 +134,7 @@ class BeliefBatch(NamedTuple):
 def make_belief_batch(
     observations: Bytes, concealed: Bytes, tallies: npt.NDArray[np.int32], seats: npt.NDArray[np.int8]
 ) -> BeliefBatch:
-    """Make a belief network training batch from positions whose hidden cards are known.
+    """Convert positions with known hidden cards to a training batch of the belief network.
 
     Args:
         observations: Shape ``[n, OBSERVATION_SIZE]``, int8; in each the two other seats share the hidden cards
@@ -204,7 +204,7 @@ class BeliefTraining(Training):
         self.provenance = Provenance.of(config.players)
 
     def learn(self) -> dict[str, float]:
-        """Take one gradient step on a position from every game that has a usable one, then play all games on."""
+        """Take one gradient step on the current positions in which a seat has a choice, then play all games on."""
         batch, result = self._make_batch(), {"bits": 0.0, "plain": 0.0}
         if count := len(batch.hands):
             chances = self.network(*map(torch.from_numpy, batch))
@@ -222,7 +222,7 @@ class BeliefTraining(Training):
         return result
 
     def _make_batch(self) -> BeliefBatch:
-        """Make training examples from all positions where a seat has a choice and some cards are hidden from it."""
+        """Create a batch from the games in which the seat to act has a choice and cannot see some cards."""
         batch = self._batch
         choosing = (batch.rows[:, STAGE] == STAGE_PLAY) & (np.count_nonzero(batch.mask, axis=1) > 1)
         rows = np.flatnonzero(choosing & (model.hidden_cards(batch.observation)[1] >= 0))
@@ -242,7 +242,7 @@ class BeliefTraining(Training):
         self._draw_players(np.flatnonzero(batch.done))
 
     def _draw_players(self, games: npt.NDArray[np.intp]) -> None:
-        """Draw the players for each seat of the games that are about to begin."""
+        """Draw the player of each seat in the games that are about to begin."""
         shares = np.array(self.config.shares or [1.0] * len(self.config.players))
         kinds = self._rng.choice(len(shares), (len(games), _SEATS), p=shares / shares.sum())
         alike = self._rng.random(len(games)) < self.config.same_peasants_share

@@ -67,7 +67,7 @@ class ImitationConfig(TrainingSettings):
 
 
 def soft_cross_entropy(log_probabilities: Tensor, shares: Tensor) -> Tensor:
-    """Compute the cross-entropy between a policy and a target distribution.
+    """Return the cross-entropy between a policy and a target distribution for each row, shape ``[n]``.
 
     Args:
         log_probabilities: Shape ``[n, actions]``, minus infinity where illegal.
@@ -157,11 +157,11 @@ class ImitationTraining(Training):
         return log_probabilities, {"loss": sum(losses) / count, "agreement": float(agrees.sum()) / count}
 
     def make_evaluation_policy(self) -> CompiledPolicy:
-        """Make a policy with the current weights, for evaluations."""
+        """Return the policy with its current weights, compiled for evaluation games."""
         return CompiledPolicy(self.to_weights({}))
 
     def to_weights(self, notes: Mapping[str, Any]) -> Weights:
-        """Make a weights file's contents from the policy, with notes for readers; the value was not trained.
+        """Return the policy's weights for saving, with notes, marked as having no trained value.
 
         (If it began with trained weights, their value fitted the layers below as they were then.)
         """
@@ -172,7 +172,7 @@ class ImitationTraining(Training):
         save_weights(folder / POLICY, self.to_weights({"decisions": self.counters.decisions}))
 
     def close(self) -> None:
-        """End the threads of the training."""
+        """Stop the worker threads that compute the gradients."""
         self._threads.close()
 
 
@@ -196,7 +196,7 @@ class RuleImitation(ImitationTraining):
         self._learner_plays = np.arange(config.num_envs) < round(config.learner_share * config.num_envs)
 
     def learn(self) -> dict[str, float]:
-        """Label the decision in every game, learn from these labels, and play on."""
+        """Label the current decision of every game by the rule agent, learn from the labels, and play on."""
         batch = self.batch
         actions = batch.mask.argmax(axis=1)
         rows = np.flatnonzero(np.count_nonzero(batch.mask, axis=1) > 1)
@@ -212,7 +212,7 @@ class RuleImitation(ImitationTraining):
 
 
 def sample_masked_actions(log_probabilities: Floats, draws: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
-    """Draw an action for each row, never an illegal one, no matter how numbers are rounded.
+    """Draw a legal action for each row by the given log-probabilities, safe against rounding.
 
     Args:
         log_probabilities: Shape ``[n, actions]``, float32, minus infinity where illegal.
@@ -254,7 +254,7 @@ class DatasetImitation(ImitationTraining):
         self.batches: list[npt.NDArray[np.int64]] = []
 
     def learn(self) -> dict[str, float]:
-        """Take one gradient step; each pass over the decisions is shuffled anew."""
+        """Take one gradient step on the next decisions of a pass, each pass being shuffled anew."""
         if not self.batches:
             order = self.rng.permutation(len(self.dataset))
             self.batches = [order[piece] for piece in split_rows(len(order), self.config.num_envs)]
@@ -266,7 +266,7 @@ class DatasetImitation(ImitationTraining):
 
 
 def one_hot(actions: npt.NDArray[np.int64]) -> Floats:
-    """Make one-hot distributions over actions, shape ``[n, 400]``, float32, with zeros for ``NO_LABEL``."""
+    """Return one-hot distributions over actions, shape ``[n, 400]``, float32, with zeros for ``NO_LABEL``."""
     shares = np.zeros((len(actions), NUM_ACTIONS), np.float32)
     labelled = np.flatnonzero(actions != NO_LABEL)
     shares[labelled, actions[labelled]] = 1.0
@@ -278,7 +278,7 @@ def one_hot(actions: npt.NDArray[np.int64]) -> Floats:
 
 @dataclass
 class ImitationDataset:
-    """Recorded decisions, with how much each action counts as a target.
+    """Recorded decisions for imitation, with a count for each action from which the targets are computed.
 
     Attributes:
         observations: Shape ``[n, OBSERVATION_SIZE]``, int8.
@@ -314,7 +314,7 @@ _COLUMNS = ("observation", "legal", "action", "visits")
 
 
 def load_imitation_dataset(path: str | Path) -> ImitationDataset:
-    """Read every decision of a data set in which there was a choice.
+    """Read the decisions of a data set that had more than one legal action.
 
     The target of a stage is the distribution of its search's visits or, without visits, the action that was chosen.
     Everything is in memory at once, about 600 bytes per decision.
@@ -339,7 +339,7 @@ def load_imitation_dataset(path: str | Path) -> ImitationDataset:
 
 
 def _read_choices(batch: Any) -> dict[str, npt.NDArray[Any]]:
-    """Read the rows of a record batch that had a choice, for an :class:`ImitationDataset`."""
+    """Convert a record batch's decisions with a choice to arrays for an :class:`ImitationDataset`."""
     legal, visits = batch.column("legal"), batch.column("visits")
     options = legal.value_lengths().to_numpy()
     row = np.repeat(np.arange(len(options)), options)

@@ -61,13 +61,13 @@ class InputLayer(Protocol):
     """The input side of the networks, which encodes decisions for the first layers and scores only legal actions."""
 
     def policy(self, seen: Tensor, hand_values: Tensor) -> Any:
-        """Make the policy's first-layer input from :class:`~ddz_agents.neural.decisions.Decisions`."""
+        """Encode decisions as the input of the policy's first layer."""
 
     def critic(self, seen: Tensor, hand_values: Tensor) -> Any:
-        """Make the input of the critic's first layer from the decisions."""
+        """Encode decisions as the input of the critic's first layer."""
 
     def rests(self, seen: Tensor, legal: LegalPairs) -> Any:
-        """Make the input of the layer that reads the hand left after each legal action."""
+        """Encode the hand left after each legal action as the input of the layer that scores such hands."""
 
     def action_scores(self, layer: nn.Linear, state: Tensor, legal: LegalPairs) -> Tensor:
         """Compute the outputs of a 400-output layer for the legal actions only, shape ``[pairs]``."""
@@ -84,7 +84,7 @@ def forward_policy(
 
 
 def forward_critic(input_layer: InputLayer, critic: Critic, seen: Tensor, hand_values: Tensor) -> Tensor:
-    """Compute a critic's values for decisions, shape ``[n]``."""
+    """Compute a critic's values of a batch of decisions for the seats to act, shape ``[n]``."""
     values: Tensor = critic(input_layer.critic(seen, hand_values))
     return values
 
@@ -183,7 +183,7 @@ def _sparse_linear(entries: ActiveRows, sums: Tensor, bias: Tensor) -> Tensor:
 
 
 class _SparseLinear(torch.autograd.Function):
-    """A linear layer that adds up active weight rows, with its outputs and the gradient for its weights."""
+    """An autograd function: a linear layer that adds up active weight rows, with gradients for its parameters."""
 
     @staticmethod
     def forward(context: Any, weight: Tensor, bias: Tensor, sums: Tensor, entries: ActiveRows, before: Any) -> Tensor:
@@ -230,7 +230,7 @@ class RunningSumLinear(nn.Linear):
 
 @contextlib.contextmanager
 def cache_running_sums(*networks: nn.Module) -> Iterator[None]:
-    """Cache the running sums for many evaluations, during which the weights must not change."""
+    """Cache the running sums of networks within a ``with`` block, in which the weights must not change."""
     layers = [layer for network in networks for layer in network.modules() if isinstance(layer, RunningSumLinear)]
     for layer in layers:
         layer.cached_sums = layer.compute_sums()
@@ -273,7 +273,7 @@ def _legal_scores(state: Tensor, weight: Tensor, rows: Tensor, actions: Tensor) 
 
 
 class _LegalScores(torch.autograd.Function):
-    """One linear-layer output for each pair of a decision and a legal action, with its gradient."""
+    """An autograd function: a linear layer's output for each pair of a decision and a legal action."""
 
     @staticmethod
     def forward(context: Any, state: Tensor, weight: Tensor, rows: Tensor, actions: Tensor) -> Tensor:
@@ -300,11 +300,11 @@ class CpuInputLayer:
         self.tables = policy_fields(architecture.history), CRITIC_FIELDS, REST_FIELDS
 
     def policy(self, seen: Tensor, hand_values: Tensor) -> ActiveRows:
-        """Find the active weight rows of the policy's first layer."""
+        """Find the weight rows that the policy's first layer adds up for each decision."""
         return self._find_active_rows(self.tables[0], seen, hand_values)
 
     def critic(self, seen: Tensor, hand_values: Tensor) -> ActiveRows:
-        """Find the active weight rows of the critic's first layer."""
+        """Find the weight rows that the critic's first layer adds up for each decision."""
         return self._find_active_rows(self.tables[1], seen, hand_values)
 
     def _find_active_rows(self, table: Fields, seen: Tensor, hand_values: Tensor) -> ActiveRows:
@@ -313,7 +313,7 @@ class CpuInputLayer:
         return entries
 
     def rests(self, seen: Tensor, legal: LegalPairs) -> ActiveRows:
-        """Find the active weight rows of the layer that reads the hand left after each legal action."""
+        """Find the weight rows that are added up for the hand left after each legal action."""
         table = self.tables[2]
         entries = _new_active_rows(len(legal.rows), table.most)
         rows, actions, hand_values = (part.numpy() for part in legal)

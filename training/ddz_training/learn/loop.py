@@ -49,7 +49,7 @@ RENAMED_COLUMNS: Mapping[str, str] = {
 
 @dataclass
 class Counters:
-    """The progress counters of a training.
+    """Counters of a training's progress: updates, steps, decisions, games and seconds.
 
     Attributes:
         update: Steps of :func:`train`.
@@ -91,14 +91,14 @@ class Budget(Options):
             raise InvalidTrainingError("say how long to train: --minutes 60, or --updates 500")
 
     def share_spent(self, counters: Counters) -> float:
-        """Compute the share of the budget that is spent, from 0 to 1."""
+        """Return the fraction of the budget that is spent, from 0 to 1, by the limit that is nearest."""
         done = {"updates": counters.update, "minutes": counters.seconds / 60, "decisions": counters.decisions}
         shares = [done[name] / limit for name, limit in vars(self).items() if limit is not None]
         return min(1.0, max(map(float, shares)))
 
 
 class Training(ABC):
-    """A learner that is trained step by step.
+    """Base class of trainings, with what :func:`train` needs to run, save and evaluate a learner.
 
     Args:
         config: The settings.
@@ -134,7 +134,7 @@ class Training(ABC):
 
     @abstractmethod
     def close(self) -> None:
-        """End the threads of the training and close its agents."""
+        """Stop the training's threads and close its agents."""
 
     def make_evaluation_policy(self) -> PolicyModel | None:
         """Make a policy with the current weights for evaluations, or return None if the training has no policy."""
@@ -155,15 +155,15 @@ class Training(ABC):
         return True
 
     def broadcast(self, number: float) -> float:
-        """Return the first process's number to all processes, which must act alike although clocks differ."""
+        """Return the first process's number in every process, so that all act alike although clocks differ."""
         return number
 
     def is_evaluation_due(self) -> bool:
-        """Return whether an evaluation is due after the last step."""
+        """Return whether the number of updates is a multiple of the setting ``eval_freq``."""
         return bool(self.config.eval_freq) and self.counters.update % self.config.eval_freq == 0
 
     def evaluate(self, stop: Callable[[], bool] = lambda: False) -> list[Evaluation]:
-        """Measure strength against the ``eval_opponents`` setting; return an empty list without a policy.
+        """Measure strength against the agents in ``eval_opponents``; return an empty list without a policy.
 
         Args:
             stop: Called before every deal; True ends the measurement without a result.
@@ -187,7 +187,7 @@ def train(
     on_evaluation: Callable[[Sequence[Evaluation]], object] = lambda evaluations: None,
     stop: Callable[[], bool] = lambda: False,
 ) -> None:
-    """Train until the budget is spent.
+    """Train until the budget is spent, writing curves, evaluations and checkpoints to a folder.
 
     Each file of the folder is whole whenever the training is killed; it continues from the last checkpoint, and what
     the curves have beyond that is written again.  There is a checkpoint after the first update, then by time.  A new
@@ -242,7 +242,7 @@ def train(
 
 
 def check_can_start(path: Path, *, resume: bool) -> None:
-    """Refuse to resume where there is no training, or to begin where there is one.
+    """Raise an error if there is nothing to resume, or if a new run would overwrite an earlier one.
 
     Args:
         path: What a training of this kind is resumed from, in its folder.
@@ -264,7 +264,7 @@ def check_can_start(path: Path, *, resume: bool) -> None:
 
 
 class RunLog:
-    """A writer of a training's result lines: dataclasses whose first field is the step number.
+    """A writer of training results to CSV files and TensorBoard, one line per update or evaluation.
 
     Args:
         tables: The CSV file of each kind of line that has one.
@@ -380,7 +380,7 @@ def _has_lines(path: Path) -> bool:
 
 @contextlib.contextmanager
 def _curve_file_errors(path: Path) -> Iterator[None]:
-    """Raise :class:`CheckpointError` for any failure while a curve file is read or written."""
+    """Convert errors of reading or writing a curve file to :class:`CheckpointError` in a ``with`` block."""
     try:
         yield
     except (OSError, UnicodeDecodeError, csv.Error) as error:

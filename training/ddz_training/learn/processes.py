@@ -21,7 +21,7 @@ from ddz_training.learn.errors import LostProcessError
 
 
 class Processes:
-    """The processes of a run as seen by one of them, which is alone if ``torchrun`` has started none.
+    """The processes of a run as seen by one of them, or a single process without ``torchrun``.
 
     Args:
         rank: The number of this process.
@@ -61,7 +61,7 @@ class Processes:
         return summed.numpy()
 
     def broadcast(self, number: float) -> float:
-        """Return the first process's number to all processes.
+        """Return the first process's number in every process.
 
         Raises:
             LostProcessError: If another process is gone.

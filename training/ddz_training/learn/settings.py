@@ -1,4 +1,4 @@
-"""Common parts of all training settings: types with ranges, former names, and ways to change settings."""
+"""The base class of all training settings, range-checked setting types, and former names of settings."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def renamed_setting(name: str, today: Collection[str]) -> str | None:
 
 @dataclass(frozen=True)
 class TrainingSettings(Options):
-    """The settings that, together with its length, determine the result of a training.
+    """The base class of training settings, which determine a run's result together with the run's length.
 
     Attributes:
         rules: A preset's name.
@@ -102,7 +102,7 @@ class TrainingSettings(Options):
 
     @classmethod
     def read(cls, texts: Iterable[str]) -> dict[str, Any]:
-        """Read settings as users write them (:meth:`ddz_env.support.options.Options.read`).
+        """Parse ``name=value`` texts like :meth:`ddz_env.support.options.Options.read`, and refuse former names.
 
         Args:
             texts: ``name=value`` each; ``name.part=value`` for a setting that is a set of options itself.
@@ -119,7 +119,7 @@ class TrainingSettings(Options):
 
     @classmethod
     def from_dict(cls, values: Any) -> Self:
-        """Make settings from a file's plain values, including files of earlier versions.
+        """Create settings from the values of a saved file, which an earlier version may have written.
 
         Raises:
             InvalidTrainingError: If settings are missing, unknown or have values that are not allowed.
@@ -132,7 +132,7 @@ class TrainingSettings(Options):
 
     @classmethod
     def read_given(cls, named: Mapping[str, Any], texts: Iterable[str]) -> dict[str, Any]:
-        """Read the settings that a command line changes.
+        """Merge the settings given as command-line options with those given as ``name=value`` texts.
 
         Args:
             named: Settings that have an option of their own; None where it was not given.
@@ -144,7 +144,7 @@ class TrainingSettings(Options):
         return {name: value for name, value in named.items() if value is not None} | cls.read(texts)
 
     def with_changes(self, settings: Mapping[str, Any]) -> Self:
-        """Return a copy of the settings with the given changes.
+        """Return a copy of the settings with some values changed, each given by ``name`` or ``name.part``.
 
         Args:
             settings: As from :meth:`read`.
@@ -160,7 +160,7 @@ class TrainingSettings(Options):
         return dataclasses.replace(self, **values)
 
     def for_resuming(self, wanted: Mapping[str, Any], where: object) -> Self:
-        """Return these settings for a resumed run, which may change only its :attr:`bookkeeping` settings.
+        """Change settings for a resumed run, refusing any change outside the :attr:`bookkeeping` settings.
 
         Args:
             wanted: The settings that the run must have, as from :meth:`read`.

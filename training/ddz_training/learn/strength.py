@@ -1,4 +1,4 @@
-"""The strength of a policy during training, measured on the arena's duplicate deals in the same process."""
+"""Measurement of a policy's win rates during training, on duplicate deals played in the training process."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _DEALS_AT_ONCE = 50
 
 @dataclass(frozen=True)
 class Evaluation:
-    """The policy's strength against one opponent, which is a line of ``evaluations.csv``.
+    """A policy's win rates against one opponent after some updates: one line of ``evaluations.csv``.
 
     Attributes:
         update: Updates before it.
@@ -52,12 +52,12 @@ class Evaluation:
 
     @property
     def interval(self) -> Interval:
-        """The win rate over both sides with its 95 % interval."""
+        """The win rate over landlord and peasant games together, with its 95 % interval."""
         return Interval(self.wins, self.low, self.high, self.deals)
 
     @classmethod
     def of(cls, update: int, result: AgentResult) -> Evaluation:
-        """Make an evaluation line from the arena's result."""
+        """Make the evaluation of a policy after ``update`` updates from its result against one opponent."""
         wins, roles = result.wins, (result.landlord_wins.mean, result.peasant_wins.mean)
         return cls(update, result.opponent, result.deals, wins.mean, wins.low, wins.high, *roles)
 
@@ -71,7 +71,7 @@ def measure_strength(
     seed: int = 0,
     stop: Callable[[], bool] = lambda: False,
 ) -> list[AgentResult]:
-    """Measure a policy against opponents on duplicate deals, playing every deal from both sides.
+    """Play a policy against each opponent on duplicate deals from both sides, and return the results.
 
     Args:
         model: The policy.

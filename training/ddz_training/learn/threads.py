@@ -1,4 +1,4 @@
-"""Threads that compute the networks; results do not depend on the number of threads.
+"""A thread pool for network computations whose results do not depend on the number of threads.
 
 Each piece of work is one microbatch, computed by one thread from beginning to end, and PyTorch's own threads are
 switched off.  Measured against this, PyTorch's threads lose: where another process wants a core, they wait for each
@@ -28,7 +28,7 @@ _Out = TypeVar("_Out")
 
 
 class Threads:
-    """A pool of threads in each of which PyTorch's own parallelism is off.
+    """A pool of threads, each of which runs PyTorch with PyTorch's own parallelism switched off.
 
     Args:
         threads: How many; None for one per core.
@@ -56,11 +56,11 @@ class Threads:
         return list(self._pool.map(function, items))
 
     def map_groups(self, function: Callable[[int], _Out], count: int) -> list[_Out]:
-        """Call a function for each group of games ``0..count-1``; the function may call :meth:`run_in_chunks`."""
+        """Call a function, which may use :meth:`run_in_chunks`, for each group number in ``0..count-1``."""
         return list(self._leaders.map(function if self._share_groups else self._with_timing(function), range(count)))
 
     def run_in_chunks(self, function: Callable[..., object], count: int, *, searches: bool = False) -> None:
-        """Call a kernel for chunks ``first, stop`` of ``0..count``, on several threads if they share groups.
+        """Call a kernel with ``first, stop`` for each chunk of ``0..count``, on several threads for shared groups.
 
         Args:
             function: Its results do not depend on the chunks.
@@ -91,20 +91,20 @@ class Threads:
         return timed
 
     def _workspace(self) -> RuleWorkspace:
-        """Return this thread's workspace for searches through hands."""
+        """Return the calling thread's workspace for the rule agent's kernels, created on first use."""
         if not hasattr(self._own, "workspace"):
             self._own.workspace = new_rule_workspace()
         scratch: RuleWorkspace = self._own.workspace
         return scratch
 
     def close(self) -> None:
-        """End all threads of the pool."""
+        """Shut down the pool's threads, cancelling work that has not started."""
         for pool in {self._pool, self._leaders}:
             pool.shutdown(wait=True, cancel_futures=True)
 
 
 def split_rows(count: int, size: int) -> Iterator[slice]:
-    """Split ``count`` rows into slices of ``size`` rows, of which the last may be shorter."""
+    """Yield slices of ``size`` array rows that cover ``0..count``; the last slice may be shorter."""
     for first in range(0, count, size):
         yield slice(first, min(first + size, count))
 
@@ -115,7 +115,7 @@ def accumulate_gradients(
     loss: Callable[[slice], tuple[Tensor, _Out]],
     pieces: Iterable[slice],
 ) -> list[_Out]:
-    """Set the weights' gradient to that of a batch, summed over its microbatches.
+    """Compute the loss gradients of microbatches in parallel, and store their sum in the weights' ``grad``.
 
     Args:
         threads: The threads; each computes a microbatch at a time.
@@ -138,7 +138,7 @@ def accumulate_gradients(
 
 
 def take_gradient_step(optimizer: torch.optim.Optimizer, rate: float, spent: float, max_grad_norm: float) -> None:
-    """Clip the gradient of all weights together, and take a step whose size decreases linearly over the training.
+    """Clip the total gradient norm, and take one optimizer step at a linearly decreasing learning rate.
 
     Args:
         optimizer: Has the weights.

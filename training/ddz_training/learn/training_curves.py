@@ -1,4 +1,4 @@
-"""The curves of a training in stages, where each stage starts from the weights of the one before.
+"""Learning curves of training in stages, each of which starts from the weights of the previous stage.
 
 A run's folder holds one line per update (``curves.csv``) and one per evaluation (``evaluations.csv``).  The same two
 tables with a column for the stage hold all runs of a training, and outlive their folders.
@@ -33,7 +33,7 @@ _EVALUATION_COLUMNS = ("update", "opponent", "deals", "wins", "low", "high")
 
 @dataclass(frozen=True)
 class Stage:
-    """One stage of a training, which is a single run.
+    """The learning curve and the evaluations of one stage of training.
 
     Attributes:
         name: Its name.
@@ -46,7 +46,7 @@ class Stage:
     evaluations: list[dict[str, str]]
 
     def final_count(self, column: str) -> float:
-        """Return the final value of a counter in the curve."""
+        """Return the value of a counter, such as ``decisions``, after the stage's last update."""
         return float(self.updates[-1][column])
 
     def last_evaluation(self, opponent: str) -> dict[str, str] | None:
@@ -54,7 +54,7 @@ class Stage:
         return next((line for line in reversed(self.evaluations) if line["opponent"] == opponent), None)
 
     def counter_at(self, column: str, evaluation: Mapping[str, str]) -> float:
-        """Return the value of a curve's counter at an evaluation, or 0 before the first update."""
+        """Return the value of a counter at the update of an evaluation, or 0 before the first update."""
         return next((float(line[column]) for line in self.updates if line["update"] == evaluation["update"]), 0.0)
 
 
@@ -74,7 +74,7 @@ def read_run(name: str, folder: Path) -> Stage:
 
 
 def save_training(stages: Sequence[Stage], folder: Path) -> None:
-    """Write all stages as ``training_curves.csv`` and ``training_evaluations.csv``."""
+    """Write the updates and evaluations of all stages to ``training_curves.csv`` and ``training_evaluations.csv``."""
     folder.mkdir(parents=True, exist_ok=True)
     _write_lines(folder / JOINED_CURVES, [(stage.name, line) for stage in stages for line in stage.updates])
     _write_lines(folder / JOINED_EVALUATIONS, [(stage.name, line) for stage in stages for line in stage.evaluations])
@@ -95,7 +95,7 @@ def load_training(folder: Path) -> list[Stage]:
 
 
 def _read_lines(path: Path, columns: Sequence[str]) -> list[dict[str, str]]:
-    """Read the complete lines of a CSV file with the given columns."""
+    """Read the complete lines of a CSV file as dicts, and refuse a file that lacks any of the given columns."""
     if not path.is_file():
         raise InvalidExperimentError(f"there is no {path}: name folders of {WRITERS}, which alone write curves")
     try:
@@ -121,7 +121,7 @@ def _write_lines(path: Path, lines: Sequence[tuple[str, Mapping[str, str]]]) -> 
 
 
 def make_stage_table(stages: Sequence[Stage]) -> Table:
-    """Make the table of a training's stages: how long each took, and how strong the policy was at its end."""
+    """Make the table of training stages, with the length of each stage and the win rates at its end."""
     met = (line["opponent"] for stage in stages for line in stage.evaluations)
     opponents = sorted({*met, "random", "rules"})
     lines = [
@@ -144,12 +144,12 @@ def _win_rate_of(line: Mapping[str, str]) -> Interval:
 
 
 def format_win_rate(line: Mapping[str, str] | None) -> str:
-    """Format an evaluation's win rate and interval in per cent; an empty string if there is no evaluation."""
+    """Format an evaluation's win rate and interval in per cent, or return an empty string for None."""
     return _win_rate_of(line).text_with_range(to="–") if line else ""
 
 
 def plot_training(stages: Sequence[Stage], path: Path) -> None:
-    """Plot win rates against the decisions learned from, with a dotted line at the start of each stage."""
+    """Plot win rates over the number of training decisions, with a dotted line at the start of each stage."""
     earlier, begins = 0.0, dict[str, float]()
     points: dict[str, dict[float, Interval]] = {}
     for stage in stages:

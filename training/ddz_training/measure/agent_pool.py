@@ -1,4 +1,4 @@
-"""Agents made from specifications: checked before a match, reused from game to game, and closed after the match."""
+"""A pool that makes agents from specifications, reuses them from game to game, and finally closes them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _Result = TypeVar("_Result")
 
 
 def can_play_many_games(agent: Agent) -> bool:
-    """Return whether an agent can play many games at once, with the same answers in batches and no game history.
+    """Return whether an agent plays batches of games with the same moves as single games, and without history.
 
     Games side by side keep no history, which an agent that cheats would find missing in its states.
     """
@@ -29,7 +29,7 @@ def can_play_many_games(agent: Agent) -> bool:
 
 
 class AgentPool:
-    """A pool of agents by specification and seat, each of which is made once and reused from game to game.
+    """A pool that makes one agent per specification and seat, and reuses it from game to game.
 
     Args:
         maker: Makes an agent from a specification.
@@ -41,18 +41,18 @@ class AgentPool:
         self._made: dict[tuple[str, int], Agent] = {}
 
     def get(self, spec: str, seat: int = 0) -> Agent:
-        """Return the agent for a seat, making it on first use."""
+        """Return the pool's agent for a specification and a seat, making it on first use."""
         if (spec, seat) not in self._made:
             self._made[spec, seat] = self._maker(spec)
         return self._made[spec, seat]
 
     @property
     def specs(self) -> set[str]:
-        """The specifications of the agents that have been made."""
+        """The specifications of the agents that the pool holds."""
         return {spec for spec, _ in self._made}
 
     def release(self, spec: str) -> None:
-        """Close an agent in all seats; the agent is made again when it is next needed."""
+        """Close a specification's agents in all seats; the pool makes them again when they are next needed."""
         for key in [key for key in self._made if key[0] == spec]:
             close_or_warn(self._made.pop(key), spec)
 
@@ -65,7 +65,7 @@ class AgentPool:
 
 
 def close_or_warn(agent: Agent, name: str) -> None:
-    """Close an agent, and only warn (:class:`AgentFaultWarning`) on failure, since no game can be lost any more."""
+    """Close an agent after its games, turning a failure into an :class:`AgentFaultWarning`."""
     try:
         call_agent(name, 0, "close", close_agent, agent)
     except AgentFaultError as error:
@@ -73,7 +73,7 @@ def close_or_warn(agent: Agent, name: str) -> None:
 
 
 def query_agent(spec: str, question: Callable[[Agent], _Result]) -> _Result:
-    """Make an agent, call a function with the agent, and close it.
+    """Make an agent, return the result of a function called with it, and close the agent.
 
     Args:
         spec: Its specification.

@@ -1,4 +1,4 @@
-"""Agents in processes of their own for time limits; an agent that takes too long is ended with its process.
+"""Agents in separate processes, so that an agent that exceeds its time limit can be killed.
 
 A thread cannot be stopped, and compiled code does not react to signals; a process can always be killed.  The agent's
 process gets views and generators, never the game, and answers with moves.  All seats of an agent share one process.
@@ -63,7 +63,7 @@ def wait_for_answer(pipe: Connection, seconds: float, compiles: Callable[[], boo
 
 
 class AgentProcesses:
-    """A manager that starts and ends the processes in which agents run.
+    """A manager of agent processes, which starts one process per specification and ends them all.
 
     Args:
         time_limit: Seconds that an answer may take; None where no agent is made.
@@ -75,7 +75,7 @@ class AgentProcesses:
         self._running: dict[str, _AgentProcess] = {}
 
     def make(self, spec: str) -> Agent:
-        """Make an agent in the process for its specification, starting the process if necessary.
+        """Make an agent in its specification's process, started if necessary, and return a proxy for the agent.
 
         Raises:
             AgentProcessError: If it cannot be made.
@@ -93,7 +93,7 @@ class AgentProcesses:
 
 
 class _AgentProcess:
-    """The process that serves the agents of one specification, as seen by its parent."""
+    """The parent's handle on a process that serves the agents of one specification."""
 
     def __init__(self, spec: str, rules: Rules | None) -> None:
         context = multiprocessing.get_context("spawn")
@@ -165,7 +165,7 @@ class _RemoteAgent:
 
 
 class _AgentServer:
-    """A server in an agent process, which holds the agents of one specification and obeys the parent's calls."""
+    """The agents of one specification in an agent process, with the methods that the parent process calls."""
 
     def __init__(self, spec: str, rules: Rules | None) -> None:
         self._spec, self._rules = spec, rules
@@ -196,7 +196,7 @@ class _AgentServer:
 
 
 class _SharedClock(PausingClock):
-    """A clock that shows the parent how long this process has spent compiling, and whether it is compiling now."""
+    """A clock that reports to the parent how long this process has compiled, and whether it is compiling now."""
 
     def __init__(self, shared: MutableSequence[float]) -> None:
         self._shared = shared
@@ -214,7 +214,7 @@ class _SharedClock(PausingClock):
 def _serve(
     spec: str, rules: Rules | None, pipe: Connection, lifeline: Connection, compiling: MutableSequence[float]
 ) -> None:
-    """Serve the parent's calls until the agent's process ends."""
+    """Run an agent process, executing the parent's method calls until the parent closes the pipe."""
     served, process = _AgentServer(spec, rules), os.getpid()
     _SharedClock(compiling)
     bind_to_parent(lifeline, served.close)

@@ -1,4 +1,4 @@
-"""Clocks that stop while Numba compiles, because no agent thinks or learns during that time."""
+"""A clock that stops while Numba compiles, so that compile time does not count as thinking or training time."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ddz_env.support.compiling import CompileListener
 
 
 class PausingClock(CompileListener):
-    """A clock that stops while Numba compiles.
+    """A clock in seconds that leaves out the time for which Numba compiles.
 
     Args:
         clock: The time, in seconds.
@@ -32,7 +32,7 @@ class PausingClock(CompileListener):
         self.register()
 
     def __call__(self) -> float:
-        """Return the time in seconds; only differences are meaningful."""
+        """Return the time in seconds, without compile time; only differences are meaningful."""
         return (self._since if self._depth else self._clock()) - self.stopped
 
     @property
@@ -41,7 +41,7 @@ class PausingClock(CompileListener):
         return self._depth > 0
 
     def exclude(self, seconds: float) -> None:
-        """Exclude time, in seconds, during which another process was compiling."""
+        """Exclude from the clock's time the seconds that another process spent compiling."""
         self.stopped += seconds
 
     def on_start(self, event: Any) -> None:

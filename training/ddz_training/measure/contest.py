@@ -1,4 +1,4 @@
-"""Contests on duplicate deals: agents, a schedule that says which deals come next, and the loop that plays them.
+"""Contests between agents on duplicate deals: a schedule chooses the deals, and a loop plays them.
 
 An :class:`Arena` has the agents by their labels, the rules, and what deals are dealt from.  A schedule is a pure
 function of what a store holds: it says which deals are wanted so far.  Round robin and field want the same from the
@@ -73,7 +73,7 @@ class Arena(Options):
     partner: str | None = None
 
     def check(self) -> None:
-        """Refuse too few agents, names that are missing or duplicated, and a partner who would have no seat."""
+        """Refuse fewer than two agents, missing or duplicated names, and a partner for whom there is no seat."""
         if len(self.agents) < 2:
             raise InvalidArenaError(f"an arena needs two agents, got {len(self.agents)}")
         if self.names and len(self.names) != len(self.agents):
@@ -86,7 +86,7 @@ class Arena(Options):
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """The agents' names in the results; an agent that meets itself is numbered unless it is given names.
+        """The agents' labels in the results: given names, or specifications, numbered if an agent meets itself.
 
         Example:
             >>> Arena(("rules", "random", "rules")).labels
@@ -106,21 +106,21 @@ class Arena(Options):
 
     @property
     def players(self) -> tuple[str, ...]:
-        """The specifications of all agents that play, the partner's included."""
+        """The specifications of all agents that play, including the common partner."""
         return self.agents if self.partner is None else (*self.agents, self.partner)
 
     @property
     def num_pairs(self) -> int:
-        """The number of pairs of agents."""
+        """The number of pairs that the agents can form."""
         return math.comb(len(self.agents), 2)
 
     def make_worker(self) -> DealPlayer:
-        """Make the worker that plays this arena's deals in one process."""
+        """Make a deal player with this arena's rules, seed and limits, for use in one process."""
         limit, on_fault = self.time_limit, self.on_fault
         return DealPlayer(self.rules, self.seed, self.timing, time_limit=limit, on_fault=on_fault, hands=self.hands)
 
     def settings(self) -> dict[str, Any]:
-        """Return the settings that must match to resume a file; rules are stored as differences from the default."""
+        """Return the settings that must match to resume a file, with rules as differences from the default."""
         return {
             "format": FORMAT,
             "agents": list(self.agents),
@@ -136,7 +136,7 @@ class Arena(Options):
     def store(
         self, path: str | Path | None = None, resume: bool = False, settings: Mapping[str, Any] | None = None
     ) -> ResultStore[GameResult]:
-        """Make a store for the games, which starts with the complete deals of an existing file.
+        """Create a store for this arena's games, starting with the complete deals of an existing file.
 
         Args:
             path: The file, ``.csv`` or ``.sqlite``; None keeps the games in memory only.
@@ -158,7 +158,7 @@ class Arena(Options):
 
 
 class DueMatches(NamedTuple):
-    """The matches that a schedule wants to have played.
+    """The matches that a schedule has requested so far, played or not, and the expected total.
 
     Attributes:
         matches: All deals that are wanted so far, by their key (:data:`~ddz_training.measure.duplicate.KEY`), whether
@@ -177,7 +177,7 @@ Schedule = Callable[[ResultStore[GameResult]], DueMatches]
 
 
 def schedule_pairs(arena: Arena, deals: Iterable[int], pairs: Iterable[tuple[str, str]] = ()) -> Schedule:
-    """Make a schedule of pairs that all play the same deals.
+    """Make a schedule in which all pairs of agents play the same deals.
 
     Args:
         arena: Who plays.
@@ -203,7 +203,7 @@ def play_schedule(
     processes: int = 1,
     on_progress: OnProgress = ignore_progress,
 ) -> list[GameResult]:
-    """Play the matches that a schedule asks for until none are left: the loop of every contest.
+    """Play the matches that a schedule requests until it requests no more, and return their games.
 
     Args:
         arena: Who plays.
@@ -251,7 +251,7 @@ def run_arena(
     store: ResultStore[GameResult] | None = None,
     on_progress: OnProgress = ignore_progress,
 ) -> list[GameResult]:
-    """Play duplicate deals between every pair of agents.
+    """Play duplicate deals between every pair of agents, and return the games.
 
     Args:
         arena: Who plays.
@@ -271,7 +271,7 @@ def run_arena(
 
 
 def check_at_least(least: int, **numbers: int) -> None:
-    """Refuse contest parameters that are below a minimum.
+    """Raise an error if any contest parameter is below a minimum.
 
     Raises:
         InvalidArenaError: If one is below ``least``.

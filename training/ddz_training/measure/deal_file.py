@@ -26,7 +26,7 @@ _LONGEST_NUMBER = 18
 
 
 class DealFile(NamedTuple):
-    """The deals that a deal file names.
+    """The deals that a deal file names, by number, with the hands if the file gives hands.
 
     Attributes:
         numbers: Their numbers: under the seed, or in ``hands``.
@@ -39,7 +39,7 @@ class DealFile(NamedTuple):
     path: Path
 
     def select_numbers(self, count: int, first: int = 0) -> list[int]:
-        """Select the numbers of the first deals in the file.
+        """Return the numbers of at most ``count`` deals in the file, from deal number ``first`` on.
 
         Args:
             count: How many at most.
@@ -57,7 +57,7 @@ class DealFile(NamedTuple):
 def read_deal_file(
     path: Path, rules: Rules, seed: int | None, tendency: str | None = None, *, deals: int = 1
 ) -> DealFile:
-    """Read a deal file.
+    """Read deal numbers or hands from a deal file, or call the function that deals them.
 
     Args:
         path: The file, or ``module:function``.
@@ -105,7 +105,7 @@ def read_deal_file(
 
 
 def _normalize_hands(where: str, line: str, rules: Rules) -> str:
-    """Format the hands of a deal in normal form, with each hand sorted by rank."""
+    """Check a line of hands, and format it in normal form with each hand sorted by rank."""
     try:
         return format_deal(parse_deal(line, rules))
     except DouDizhuError as error:

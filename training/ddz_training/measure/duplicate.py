@@ -75,7 +75,7 @@ Scores = tuple[Annotated[float, "g"], ...]
 
 @dataclass(frozen=True)
 class GameResult:
-    """The result of one game on a duplicate deal.
+    """The record of one game on a duplicate deal: seats, winner, scores, decisions and times.
 
     Attributes:
         deal: Number of the deal.
@@ -125,18 +125,18 @@ class GameResult:
     cpu_ms_b: float = field(default=math.nan, compare=False, metadata=UNSAVED)
 
     def agent_of(self, letter: str) -> str:
-        """Return the label of the agent for a letter in ``seats``; a partner, which has none here, is called that."""
+        """Return an agent's label for its letter in ``seats``, or ``the partner`` for the partner's letter."""
         return {"a": self.a, "b": self.b}.get(letter, "the partner")
 
     def side(self, seat: int) -> str:
-        """Return a seat's side, ``landlord`` or ``peasants``, or an empty text if nobody bid."""
+        """Return the side of a seat, ``landlord`` or ``peasants``, or an empty string if nobody bid."""
         if self.landlord < 0:
             return ""
         return SIDES[0] if seat == self.landlord else SIDES[1]
 
 
 def new_deal(rules: Rules, seed: int, deal: int, hands: Sequence[str] = ()) -> State:
-    """Return a newly dealt game, before its first move.
+    """Return the initial state of a numbered deal, dealt from the seed or with given hands.
 
     Args:
         rules: The rules.
@@ -155,12 +155,12 @@ def new_deal(rules: Rules, seed: int, deal: int, hands: Sequence[str] = ()) -> S
 
 
 def describe_given_hands(hands: Sequence[str]) -> dict[str, str]:
-    """Return the settings that identify given hands in a results file; empty if deals come from the seed."""
+    """Return the hash of given hands as settings for a results file; an empty dict if there are none."""
     return {"hands": hashlib.sha256("\n".join(hands).encode()).hexdigest()[:16]} if hands else {}
 
 
 def list_seatings(rules: Rules, *, partner: bool = False) -> tuple[str, ...]:
-    """List the seating of each game that is played on a duplicate deal.
+    """List who sits where in each game of a duplicate deal, as one letter per seat.
 
     Args:
         rules: The rules.
@@ -188,7 +188,7 @@ def list_seatings(rules: Rules, *, partner: bool = False) -> tuple[str, ...]:
 
 
 class Match(NamedTuple):
-    """A deal to be played by two agents from both sides, perhaps with a partner of both, or by one agent per seat.
+    """A deal and the agents that play it: two from both sides, perhaps with a common partner, or one per seat.
 
     Attributes:
         deal: Number of the deal.
@@ -202,21 +202,21 @@ class Match(NamedTuple):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The agents' names in records and messages."""
+        """The agents' names in records and messages: their labels or, by default, their specifications."""
         return self.labels or self.specs
 
     @property
     def key(self) -> tuple[Any, ...]:
-        """The match's key in a games file (:data:`KEY`)."""
+        """The match's key in a results file: the deal number and both agents' names (:data:`KEY`)."""
         return (self.deal, *self.names[: len(PAIR)])
 
     def seatings(self, rules: Rules) -> tuple[str, ...]:
-        """List the seating of each game of the match (:func:`list_seatings`)."""
+        """List who sits where in each game of the match (:func:`list_seatings`)."""
         return list_seatings(rules, partner=len(self.specs) > len(PAIR))
 
 
 class FinishedGame(NamedTuple):
-    """A game that was played to its end or until a fault.
+    """A game played to its end or to an agent's fault, with each seat's decisions and times.
 
     Attributes:
         state: The game as it was left.
@@ -234,7 +234,7 @@ class FinishedGame(NamedTuple):
 
 
 def forfeit(state: State, seats: str, letter: str) -> State:
-    """Return a game that an agent lost by a fault, as if the game had ended.
+    """Return the final state of a game that an agent lost by a fault, at the stake reached so far.
 
     All seats of that agent lose and all others win, at the stake of the moment (bids, bombs, rockets and doublings so
     far; no spring): the agent that sits alone counts as the landlord, which it is under a fixed landlord.
@@ -303,7 +303,7 @@ class DealPlayer:
         self.agents = AgentPool(maker, processes)
 
     def deal_state(self, deal: int) -> State:
-        """Return the dealt game for a deal number, before its first move."""
+        """Return the initial state of a numbered deal, before its first move."""
         return new_deal(self.rules, self.seed, deal, self._hands)
 
     def close(self) -> None:
@@ -315,7 +315,7 @@ class DealPlayer:
         return self.play_block(task) if isinstance(task, list) else self.play(task)
 
     def play(self, match: Match) -> list[GameResult]:
-        """Play every game of a match, which is those of one deal.
+        """Play every game of a match on its deal, and return the records.
 
         Raises:
             AgentFailedError: If an agent fails and that is to stop the match.
@@ -327,7 +327,7 @@ class DealPlayer:
         ]
 
     def play_block(self, block: Sequence[Match]) -> list[list[GameResult]]:
-        """Play deals side by side if their agents support it (:func:`can_play_many_games`).
+        """Play several matches in one batch if their agents support batches (:func:`can_play_many_games`).
 
         The records are those of :meth:`play`.
 
@@ -351,7 +351,7 @@ class DealPlayer:
         return [self.play(match) for match in block]
 
     def _play_side_by_side(self, block: Sequence[Match], specs: Sequence[str]) -> list[list[GameResult]]:
-        """Play deals side by side with agents that can all play many games at once."""
+        """Play all games of several matches in one batch, with agents that support batches."""
         layouts, spent = block[0].seatings(self.rules), np.zeros((2, len(specs)))
         games = [(match, number, seats) for match in block for number, seats in enumerate(layouts)]
         rows = np.array([self.deal_state(match.deal).row for match, _, _ in games])
@@ -382,7 +382,7 @@ class DealPlayer:
         return [records[first : first + len(layouts)] for first in range(0, len(records), len(layouts))]
 
     def play_game(self, match: Match, number: int, seats: str, ask: AskAgent | None = None) -> FinishedGame:
-        """Play one game of a match.
+        """Play one game of a match, up to its end or to an agent's fault.
 
         Args:
             match: Who plays which deal.
@@ -471,7 +471,7 @@ class DealPlayer:
         return np.array((self._clock(), cpu_time()))
 
     def _time_spent(self, played: FinishedGame, seats: str, letter: str) -> tuple[int, float, float]:
-        """Sum an agent's decisions over its seats, and compute milliseconds per decision on both clocks."""
+        """Return an agent's number of decisions over its seats, and its milliseconds per decision on both clocks."""
         seated = [seat for seat, occupant in enumerate(seats) if occupant == letter]
         decisions = sum(played.decisions[seat] for seat in seated)
         if not (self.timing and decisions):
@@ -484,7 +484,7 @@ class DealPlayer:
 
 
 def _winning_side(over: State, seats: str, landlord: int, fault_by: str) -> str:
-    """Return the winning side; empty if nobody bid, or if the agent at fault sat on both sides."""
+    """Return the winning side, or an empty string if nobody bid or the agent at fault sat on both sides."""
     if landlord < 0:
         return ""
     if fault_by:
@@ -494,7 +494,7 @@ def _winning_side(over: State, seats: str, landlord: int, fault_by: str) -> str:
 
 
 def _fit_into_cell(text: str) -> str:
-    """Shorten a text from an agent to one printable line for a file or terminal."""
+    """Shorten an agent's error text to one printable line for a results file or the terminal."""
     plain = "".join(character if character.isprintable() else " " for character in text)
     return textwrap.shorten(plain, _MAX_FAULT_LENGTH, placeholder=" ...")
 
@@ -502,7 +502,7 @@ def _fit_into_cell(text: str) -> str:
 def make_matches(
     agents: Mapping[str, str], pairs: Sequence[tuple[str, str]], deals: Iterable[int], partner: str | None = None
 ) -> dict[tuple[Any, ...], Match]:
-    """Make the matches of each pair on each deal, keyed by :data:`KEY`.
+    """Make one match per pair of agents and deal, keyed by deal number and labels (:data:`KEY`).
 
     Args:
         agents: Specification of each agent by its label.

@@ -1,4 +1,4 @@
-"""Exceptions and warnings raised by measurement, about matches, failing agents and results files."""
+"""Exceptions and warnings of the measurement package, for contests, failing agents and results files."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from ddz_env.support.errors import DouDizhuError
 
 
 class InvalidArenaError(DouDizhuError):
-    """Raised when an arena cannot be played, as with one agent, no deals or a negative seed."""
+    """Raised when an arena cannot be played, for example with one agent, no deals or a negative seed."""
 
 
 class InvalidDealFileError(DouDizhuError):
@@ -22,7 +22,7 @@ class AgentFaultWarning(UserWarning):
 
 
 class WorkerDiedError(DouDizhuError):
-    """Raised when a worker process ends (killed, or out of memory) before its work is done; saved results remain."""
+    """Raised when a worker process dies before finishing its tasks; saved results remain."""
 
 
 class ClusterError(DouDizhuError):
@@ -46,11 +46,11 @@ class InUseError(DouDizhuError):
 
 
 class InvalidExperimentError(DouDizhuError):
-    """Raised when an experiment cannot be set up, as with more deals than exist or a value that it does not try."""
+    """Raised when an experiment cannot be set up, for example with more deals than exist."""
 
 
 class InvalidBenchmarkRequestError(DouDizhuError):
-    """Raised when a benchmark cannot be played: no agent, more deals than the list has, or a duplicated name."""
+    """Raised when a benchmark cannot be played because of no agent, too many deals or a duplicated name."""
 
 
 class BenchmarkChangedError(DouDizhuError):
@@ -62,8 +62,8 @@ class BenchmarkFileError(ResultsFileError):
 
 
 class InvalidRecordsError(DouDizhuError):
-    """Raised when recorded games say nothing about strength, or when an agent cannot finish them."""
+    """Raised when recorded games allow no estimate of strength, or when an agent cannot finish them."""
 
 
 class NotReproducedError(DouDizhuError):
-    """Raised when replayed games end differently than their results file says; the message names the first one."""
+    """Raised when a replayed game ends differently from its record; the message names the first such game."""

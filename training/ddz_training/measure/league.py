@@ -1,4 +1,4 @@
-"""Leagues: rounds of duplicate deals, each scheduled by the results of earlier rounds, and their rating tables.
+"""Leagues of agents, in which earlier results decide who plays the next deals, and tables of their ratings.
 
 The pairs play next whose games narrow the ratings most.  A round goes, block by block, to the pair whose deals take
 most off the sum of the variances of all overall ratings (A-optimal design; the variances are those of Fisher's
@@ -40,7 +40,7 @@ PlannedRound = tuple[int, str, str, int, int]
 
 
 def list_pairs(labels: Iterable[str]) -> list[Pair]:
-    """List every pair of agents in a league, as the league's file names it.
+    """List every pair of agents in a league, each pair and the whole list in alphabetical order.
 
     Example:
         >>> list_pairs(["rules", "isuct", "random"])
@@ -50,7 +50,7 @@ def list_pairs(labels: Iterable[str]) -> list[Pair]:
 
 
 def read_league(path: Path) -> tuple[dict[str, Any], list[GameResult]]:
-    """Read a league's file.
+    """Read a league's settings and games from its file.
 
     Returns:
         Its settings, and all games in the order of pair, deal and game.
@@ -64,7 +64,7 @@ def read_league(path: Path) -> tuple[dict[str, Any], list[GameResult]]:
 
 
 class LeagueStore(ResultStore[GameResult]):
-    """A store for a league's games whose settings also hold its agents and the schedule so far.
+    """A store of a league's games, whose settings also record the agents and the planned rounds.
 
     Args:
         path: The file, usually ``.sqlite``.
@@ -93,7 +93,7 @@ class LeagueStore(ResultStore[GameResult]):
 
 
 def find_decided_pairs(games: Iterable[GameResult]) -> set[Pair]:
-    """Find the pairs in which the stronger agent is known, and put this agent first in each pair.
+    """Find the pairs of agents whose comparison is decided, and put the stronger agent first in each pair.
 
     Each pair has its own confidence sequence, with an equal part of :data:`ERROR` (Bonferroni).
     """
@@ -118,7 +118,7 @@ def play_league(
     until_decided: bool = False,
     on_progress: OnProgress = ignore_progress,
 ) -> None:
-    """Play rounds of a league until the deals are used up.
+    """Play rounds of a league until its budget of deals is used up.
 
     Args:
         store: Agents, rules and seed, and where the games go.
@@ -134,7 +134,7 @@ def play_league(
 
 
 def schedule_rounds(arena: Arena, deals: int, block: int, until_decided: bool = False) -> Schedule:
-    """Schedule the rounds of a league, keeping the planned rounds in the settings of its store.
+    """Make a league's schedule, which plans one round at a time and records the rounds in the store's settings.
 
     Args:
         arena: Who plays.
@@ -169,7 +169,7 @@ def _count_wins(games: Iterable[GameResult]) -> dict[Pair, tuple[int, float]]:
 
 
 def _planned_matches(arena: Arena, planned: Sequence[PlannedRound]) -> dict[Key, Match]:
-    """Make the matches of the planned rounds whose agents are both in the arena, in the order of the rounds."""
+    """Return the matches of all planned rounds in order, skipping pairs with an agent outside the arena."""
     specs, found = arena.specs, dict[Key, Match]()
     for _, a, b, first, deals in planned:
         if specs.keys() >= {a, b}:
@@ -178,7 +178,7 @@ def _planned_matches(arena: Arena, planned: Sequence[PlannedRound]) -> dict[Key,
 
 
 def _add_round(planned: Sequence[PlannedRound], blocks: Mapping[Pair, int]) -> list[PlannedRound]:
-    """Append a round in which each pair plays the given number of deals, continuing after its earlier deals."""
+    """Append a round that gives each pair its number of deals, continuing after the pair's earlier deals."""
     before = Counter[Pair]()
     for _, a, b, _, deals in planned:
         before[a, b] += deals
@@ -194,7 +194,7 @@ def _are_all_decided(games: Iterable[GameResult], pairs: Iterable[Pair]) -> bool
 def plan_next_round(
     pairs: Sequence[Pair], tally: Mapping[Pair, tuple[int, float]], deals: int, block: int, games_per_deal: int
 ) -> dict[Pair, int]:
-    """Plan the next round of a league: the number of deals for each pair.
+    """Assign the deals of a league's next round to the pairs whose games narrow the ratings most.
 
     Args:
         pairs: The pairs.
@@ -242,7 +242,7 @@ _COLUMNS = ("overall", "landlord", "peasants")
 
 
 def make_ratings_table(ratings: Sequence[Rating], advantage: Interval, title: str, anchor: str | None) -> Table:
-    """Make the table of a league's ratings, best first.
+    """Make a table of a league's Elo ratings, overall and by role, best first.
 
     There is no column for the share of games won, since the schedule decides whom an agent meets.
 

@@ -1,4 +1,4 @@
-"""Tables of results, and their Markdown form on documentation pages."""
+"""Tables of results, with conversion to Markdown for documentation pages."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Table:
-    """A table of results for the screen or a documentation page.
+    """A table of results: a title, column headers, text cells and a note.
 
     Attributes:
         title: Its title; a page has headings of its own.

@@ -26,7 +26,7 @@ def can_plot() -> bool:
 
 @dataclass(frozen=True)
 class Series:
-    """A series of numbers that a plot draws in one style.
+    """One set of values in a plot panel, drawn in one style with one legend entry.
 
     Attributes:
         label: Its name in the legend; empty for none.
@@ -50,7 +50,7 @@ class Series:
 
     @property
     def numbers(self) -> list[float]:
-        """The values of the series as drawn, scaled and without intervals."""
+        """The values that are drawn: scaled, with the mean in place of each interval."""
         return [self.scale * value.mean if isinstance(value, Interval) else value for value in self.y]
 
     @property
@@ -62,7 +62,7 @@ class Series:
 
 @dataclass(frozen=True)
 class Panel:
-    """A pair of axes in a plot, with everything that is drawn in it.
+    """One pair of axes in a plot, with its series, labels and reference lines.
 
     Attributes:
         series: What is drawn.

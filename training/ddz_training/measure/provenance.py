@@ -57,7 +57,7 @@ def list_agent_files(agent: str) -> list[Path]:
 
 
 def digest_agent_files(agent: str) -> dict[str, str]:
-    """Compute the digests of the files that are named in an agent's options (:func:`list_agent_files`).
+    """Return the digest of each existing file that an agent's options name (:func:`list_agent_files`).
 
     Files that do not exist are left out: the agent itself will miss them.
 
@@ -87,7 +87,7 @@ def digest_agent_files(agent: str) -> dict[str, str]:
 
 @dataclass(frozen=True)
 class Provenance:
-    """The package versions that results come from, and the files that their agents read.
+    """The package versions that made a set of results, and digests of the files that the agents read.
 
     Attributes:
         code: Every version that added results, the first one first; some older files also have a digest in it.
@@ -100,7 +100,7 @@ class Provenance:
 
     @classmethod
     def of(cls, agents: Iterable[str] = ()) -> Provenance:
-        """Make the provenance of the results that this process adds.
+        """Make the provenance of new results: the current version, and digests of the agents' files.
 
         Args:
             agents: Specifications of the agents, as for :func:`ddz_env.playing.registry.make_agent`.
@@ -113,21 +113,21 @@ class Provenance:
         return cls(files={agent: files for agent, files in described.items() if files})
 
     def with_file(self, option: str, path: Path | None) -> Provenance:
-        """Return this provenance with the file given for a command's option, if the file exists."""
+        """Return a copy that also has the digest of a command option's file, if this file exists."""
         named = {} if path is None or not path.is_file() else {option: {path.name: digest_file(path)}}
         return Provenance(self.code, {**self.files, **named})
 
     @classmethod
     def pop_from(cls, settings: dict[str, Any]) -> Provenance:
-        """Remove the provenance from settings and return it; settings of older files name no version."""
+        """Remove the provenance from settings and return it, with the version ``unknown`` for older files."""
         return cls(tuple(settings.pop("code", ("unknown",))), settings.pop("files", {}))
 
     def to_settings(self) -> dict[str, Any]:
-        """Return the provenance as plain values, which :meth:`pop_from` reads back."""
+        """Return the provenance as JSON values, which :meth:`pop_from` reads back."""
         return {"code": list(self.code)} | ({"files": self.files} if self.files else {})
 
     def describe_changes(self, saved: Provenance) -> Iterator[str]:
-        """Describe each difference from the provenance of saved results, ignoring renamed files."""
+        """Yield a description of each difference from the provenance of saved results, ignoring renamed files."""
         if __version__ not in {code.split()[0] for code in saved.code}:
             yield f"it is of version {' and '.join(saved.code)}, this is {__version__}"
         for agent, files in self.files.items():
@@ -147,12 +147,12 @@ class Provenance:
             warnings.warn(f"{where}: {changed}", OtherVersionWarning, stacklevel=2)
 
     def continue_from(self, saved: Provenance, where: object) -> Provenance:
-        """Return the provenance of a file to which this process adds results, and warn of differences."""
+        """Merge this process's provenance into that of a saved file, and warn of any differences."""
         self.warn_of_changes(saved, where)
         return saved.merge(self)
 
     def merge(self, later: Provenance) -> Provenance:
-        """Return the provenance of a file that combines results with this provenance and later results."""
+        """Return the combined provenance of these results and of later results in the same file."""
         files = {agent: dict(names) for agent, names in self.files.items()}
         for agent, names in later.files.items():
             merged = files.setdefault(agent, {})
@@ -167,7 +167,7 @@ _STANDARD = Rules()
 
 
 def rules_to_settings(rules: Rules) -> dict[str, Any]:
-    """Return rules as plain values: their name, and their differences from the standard rules.
+    """Convert rules to JSON values: the preset's name, and the differences from the standard rules.
 
     Example:
         >>> rules_to_settings(Rules.preset("bidding"))
@@ -178,7 +178,7 @@ def rules_to_settings(rules: Rules) -> dict[str, Any]:
 
 
 def rules_from_settings(values: Any) -> Rules:
-    """Make rules from the plain values of :func:`rules_to_settings`, even after a round trip through JSON.
+    """Make rules from the values of :func:`rules_to_settings`, which may have been stored as JSON.
 
     Raises:
         InvalidRulesError: If the values are not rules.

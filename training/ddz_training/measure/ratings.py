@@ -47,7 +47,7 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Rating:
-    """An agent's rating in Elo points, where the league's mean or an anchor agent is rated 0.
+    """An agent's Elo ratings, overall and by role, with the league's mean or an anchor agent at 0.
 
     Attributes:
         agent: Its label.
@@ -72,7 +72,7 @@ _Game = tuple[int, Array, float]  # deal, factors of the parameters, and what wa
 
 
 def _count_by_deal(games: Sequence[_Game], deals: Mapping[int, int], parameters: int) -> tuple[Array, Array]:
-    """Group games by the factors of the parameters, and count the games and wins of each group by deal.
+    """Return the distinct rows of the design matrix, and the games and wins of each row on every deal.
 
     Args:
         games: The games.
@@ -95,7 +95,7 @@ def _number_values(values: Iterable[Any]) -> dict[Any, int]:
 
 
 def _fit_replicates(games: Sequence[_Game], gauge: Array, deals: Mapping[int, int], replicates: int) -> Array:
-    """Fit the parameters, ``[1 + replicates, parameters]``, with the fit to the original games in the first row."""
+    """Fit rating parameters ``[1 + replicates, parameters]``: to all games in row 0, then to bootstrap resamples."""
     design, counts = _count_by_deal(games, deals, gauge.shape[1])
     flat = counts.reshape(len(deals), -1)
     sums = flat.sum(axis=0, keepdims=True)
@@ -105,7 +105,7 @@ def _fit_replicates(games: Sequence[_Game], gauge: Array, deals: Mapping[int, in
 
 
 def fit_logistic(design: Array, played: Array, won: Array, gauge: Array, offset: Array | float = 0.0) -> Array:
-    """Fit many logistic regressions with the same design at once by Newton's method.
+    """Fit many logistic regressions with a common design matrix together, by Newton's method.
 
     Args:
         design: Factors of the parameters, ``[rows, parameters]``.
@@ -132,13 +132,13 @@ def fit_logistic(design: Array, played: Array, won: Array, gauge: Array, offset:
 
 
 def fisher_information(design: Array, weights: Array) -> Array:
-    """Compute the Fisher information ``[fits, parameters, parameters]`` of rows with weights ``[fits, rows]``."""
+    """Compute Fisher information matrices ``[fits, parameters, parameters]`` from row weights ``[fits, rows]``."""
     products = (design[:, :, None] * design[:, None, :]).reshape(len(design), -1)
     return (weights @ products).reshape(len(weights), design.shape[1], design.shape[1])
 
 
 def _make_design_rows(records: Iterable[GameResult], index: Mapping[str, int]) -> tuple[list[_Game], list[_Game]]:
-    """Make the regression rows for the overall ratings and for the ratings by role."""
+    """Make the regression rows (deal, factors, share won) for the overall ratings and for those by role."""
     agent = dict(zip(index, np.eye(len(index)), strict=True))
     overall, roles = list[_Game](), list[_Game]()
     for game in records:
@@ -153,7 +153,7 @@ def _make_design_rows(records: Iterable[GameResult], index: Mapping[str, int]) -
 def rate_agents(
     records: Iterable[GameResult], anchor: str | None = None, replicates: int = 1000
 ) -> tuple[list[Rating], Interval]:
-    """Rate the agents of a league.
+    """Rate a league's agents by the Bradley–Terry model; also return the landlord's advantage.
 
     Args:
         records: Its games.
@@ -193,7 +193,7 @@ def _make_rating(agent: str, columns: Sequence[Array], games: Iterable[GameResul
 
 
 def _bootstrap_interval(replicates: Array, count: int) -> Interval:
-    """Make an interval from bootstrap values, of which the first is the estimate and the others are replicates."""
+    """Make a percentile interval from bootstrap values, the first of which is the estimate itself."""
     return statistics.percentile_interval(float(replicates[0]), replicates[1:], count)
 
 
@@ -201,7 +201,7 @@ def _bootstrap_interval(replicates: Array, count: int) -> Interval:
 
 
 class Score(NamedTuple):
-    """A game as counted by the ratings: two players, and the share of the game that the first one has won.
+    """A game for rating: two players, and the share of the game that the first one won.
 
     Attributes:
         deal: Names the deal.
@@ -217,12 +217,12 @@ class Score(NamedTuple):
 
 
 def make_scores(records: Iterable[GameResult]) -> list[Score]:
-    """Make the scores of recorded games, from the point of view of each game's first agent."""
+    """Convert recorded games to scores, each with the share that the game's first agent won."""
     return [Score(record.deal, record.a, record.b, summaries.win_share(record, "a")) for record in records]
 
 
 def fit_ratings(scores: Iterable[Score], fixed: Mapping[str, float]) -> dict[str, Interval]:
-    """Fit ratings with 95 % intervals for all players that have none yet.
+    """Fit Elo ratings with 95 % intervals for all players that have no fixed rating.
 
     Args:
         scores: Games.

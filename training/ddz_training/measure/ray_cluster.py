@@ -1,4 +1,4 @@
-"""Work shared by the machines of a Ray cluster, the third form of workers in :mod:`ddz_training.measure.workers`.
+"""Workers on a Ray cluster, as an alternative to the local ones of :mod:`ddz_training.measure.workers`.
 
 ``use_ray()`` joins the cluster that ``RAY_ADDRESS`` names or that ``ray start`` began on this machine, and begins one
 of its own where there is none.  Every task is one of Ray's, on one core: a machine that joins gets some, and the tasks
@@ -35,7 +35,7 @@ _workers_by_name: dict[str, Worker[Any, Any]] = {}
 
 
 def _do_task(name: str, version: str, make: MakeWorker, task: Any) -> Any:
-    """Do a task in a worker process of the cluster."""
+    """Do a task in a process of the Ray cluster, making the run's worker there on first use."""
     if version != __version__:
         raise ClusterError(f"{socket.gethostname()} has version {__version__} of this package, the run {version}")
     if name not in _workers_by_name:
@@ -45,14 +45,14 @@ def _do_task(name: str, version: str, make: MakeWorker, task: Any) -> Any:
 
 
 def _release(pause: float = 0.0) -> None:
-    """Close the worker of this process, and keep the process from taking other tasks for ``pause`` seconds."""
+    """Close this process's worker, and sleep ``pause`` seconds so that the process takes no other task."""
     while _workers_by_name:
         _workers_by_name.popitem()[1].close()
     time.sleep(pause)
 
 
 def _release_all(ray: Any) -> None:
-    """Close the workers of all processes, which Ray would otherwise end abruptly."""
+    """Close the workers of all cluster processes, because Ray itself would end them abruptly."""
     release = ray.remote(num_cpus=1)(_release)
     released = [release.remote(_PAUSE) for _ in range(int(ray.cluster_resources().get("CPU", 0)))]
     ray.wait(released, num_returns=len(released), timeout=_CLOSING)
@@ -71,7 +71,7 @@ def _import_ray() -> Any:
 
 
 def _join_cluster(ray: Any, processes: int) -> None:
-    """Join an existing cluster, or start one with this many cores."""
+    """Join an existing Ray cluster, or start a new one with ``processes`` cores."""
     if ray.is_initialized():
         return
     quiet = {"logging_level": logging.ERROR, "include_dashboard": False}
@@ -122,7 +122,7 @@ def _start_workers(ray: Any, make: MakeWorker, processes: int) -> Iterator[RunTa
 
 @contextmanager
 def use_ray() -> Iterator[None]:
-    """Share work on a Ray cluster instead of on local processes, within a ``with`` block.
+    """Run workers on a Ray cluster instead of in local processes, within a ``with`` block.
 
     Raises:
         ClusterError: If Ray is not installed, or, as soon as there is work, if its cluster cannot be reached.

@@ -1,4 +1,4 @@
-"""Strength from recorded games: how far the recorded players lead an agent that they never meet.
+"""Strength from recorded games: how many more games the recorded players win than an agent in their place.
 
 Along a recorded game the agent finishes the game from every position, in all seats, and each seat knows what it always
 knows.  Where the side that wins is another one after a move than before it, the change belongs to the mover.
@@ -53,7 +53,7 @@ class ReplayableGame(Protocol):
 
     @property
     def start(self) -> State:
-        """The game as it was dealt."""
+        """The game's state after dealing, before any decision."""
         ...
 
     @property
@@ -63,7 +63,7 @@ class ReplayableGame(Protocol):
 
 
 class Positions(NamedTuple):
-    """The positions of recorded games, game after game, from the first card played to each game's end.
+    """The positions of recorded games from the first card played to the end, as arrays over all games.
 
     Attributes:
         rules: The rules of all games.
@@ -83,7 +83,7 @@ class Positions(NamedTuple):
 
     @classmethod
     def of(cls, games: Iterable[ReplayableGame]) -> Positions:
-        """Replay recorded games and collect their positions.
+        """Replay recorded games, and collect their positions from the first card played on.
 
         Raises:
             InvalidRecordsError: If there are none, one did not come to its end, or they are of different rules.
@@ -112,7 +112,7 @@ class Positions(NamedTuple):
 
 
 class ComparedDecisions(NamedTuple):
-    """The decisions of recorded players who had a choice, compared with an agent's decisions there.
+    """Recorded decisions with more than one legal move, compared with an agent's choices in the same positions.
 
     Attributes:
         games: The number of the game, shape ``[n]``, int64, ascending.
@@ -132,7 +132,7 @@ class ComparedDecisions(NamedTuple):
 
 
 class Comparison(NamedTuple):
-    """A comparison of recorded games with an agent's play.
+    """The results of comparing recorded games with an agent that plays on from their positions.
 
     Attributes:
         agent: The agent's specification.
@@ -151,7 +151,7 @@ class Comparison(NamedTuple):
 def compare_with_agent(
     positions: Positions, agent: str, *, repeats: int = 1, seed: int = 0, on_progress: OnProgress = ignore_progress
 ) -> Comparison:
-    """Let an agent finish recorded games from each of their positions.
+    """Let an agent play recorded games to the end from each position, and compare the winners.
 
     A game is finished only where the agent would play otherwise: where it plays the recorded move, its game goes on as
     from the next position.  (An agent that draws its moves goes on with the same draws; the estimate stays unbiased.)
@@ -192,7 +192,7 @@ def compare_with_agent(
 def _carry_back(
     positions: Positions, finished: npt.NDArray[np.intp], won: npt.NDArray[np.bool_]
 ) -> npt.NDArray[np.bool_]:
-    """Compute whether the landlord wins from each position, using the next known result in the same game.
+    """Return whether the landlord wins from each position, read from the game's next position with a known result.
 
     Args:
         positions: The positions.
@@ -212,7 +212,7 @@ def _make_comparison(
     agreed: npt.NDArray[np.float64],
     wins: npt.NDArray[np.float64],
 ) -> Comparison:
-    """Make a comparison that credits each change of the winner to the player who moved.
+    """Make a comparison that credits each change of the expected winner to the player who moved.
 
     Args:
         agent: The agent.
@@ -238,7 +238,7 @@ def _make_comparison(
 
 
 def _landlord_won(rows: npt.NDArray[np.uint64]) -> npt.NDArray[np.bool_]:
-    """Find the games in which the landlord has played its last card, shape ``[n]``."""
+    """Return whether the landlord has played its last card in each game, shape ``[n]``."""
     won: npt.NDArray[np.bool_] = rows[:, WINNER] == rows[:, LANDLORD] + np.uint64(1)
     return won
 
@@ -246,7 +246,7 @@ def _landlord_won(rows: npt.NDArray[np.uint64]) -> npt.NDArray[np.bool_]:
 def _finish_positions(
     positions: Positions, which: npt.NDArray[np.intp], agent: Agent, seed: Sequence[int]
 ) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
-    """Let an agent finish the given positions, except those where it starts with the recorded move.
+    """Let an agent play given positions to the end, unless the agent's first move is the recorded one.
 
     Args:
         positions: All positions.
@@ -280,7 +280,7 @@ def _play_on(
     rng: Callable[[int, int], np.random.Generator],
     max_moves: int | None = None,
 ) -> None:
-    """Let an agent continue games in all seats, changing their engine states in place."""
+    """Let an agent play on in all seats of many games, modifying the game-state arrays in place."""
     one_player = np.zeros((len(rows), 3), np.int64)
     play_games_together(
         rows, rules, one_player, lambda _, waiting: request_moves(agent, waiting), rng, rings=rings, max_moves=max_moves
@@ -295,7 +295,7 @@ Wins = Annotated[float, ".6g"]
 
 @dataclass(frozen=True)
 class GameLead:
-    """How many more wins a recorded game's players made than an agent would have made, role by role.
+    """The wins that a recorded game's players gained over an agent in their place, by role.
 
     Attributes:
         agent: The agent.
@@ -321,12 +321,12 @@ class GameLead:
 
     @property
     def lead(self) -> float:
-        """The players' total lead over the agent, for both sides together."""
+        """The players' total lead over the agent: half the sum of the three roles' leads."""
         return (self.landlord + self.peasant_down + self.peasant_up) / 2
 
 
 def compute_game_leads(comparison: Comparison, first_game: int = 0) -> list[GameLead]:
-    """Compute the recorded players' lead over an agent in each game.
+    """Sum up the recorded players' lead over an agent in each game, role by role.
 
     Args:
         comparison: The games beside an agent.
@@ -363,7 +363,7 @@ class Strength(NamedTuple):
 
 
 def estimate_strengths(leads: Sequence[GameLead]) -> list[Strength]:
-    """Estimate the strengths of several agents on the same recorded games, in the given order.
+    """Estimate the strength of each agent from the same recorded games, in the given order.
 
     Args:
         leads: Those of each agent, game by game; the first agent's come first.
@@ -385,7 +385,7 @@ def estimate_strengths(leads: Sequence[GameLead]) -> list[Strength]:
 
 
 def _agreement_interval(counts: Sequence[tuple[float, int]]) -> Interval:
-    """Estimate a share of decisions with its interval, treating each game as a cluster."""
+    """Estimate a share of decisions from counts per game, with a 95 % interval clustered by game."""
     return clustered_interval([[some / every] * every for some, every in counts if every])
 
 
@@ -422,7 +422,7 @@ class KindGain(NamedTuple):
 
 
 def compute_kind_gains(comparison: Comparison) -> list[KindGain]:
-    """Compute the recorded players' gain for every kind of move, the costliest kind first."""
+    """Compute the players' gain over the agent for every kind of move, in ascending order of gain per game."""
     of, games = comparison.decisions, len(comparison.recorded)
     keys, kind_of = np.unique(np.stack([of.roles, of.leads, of.categories]), axis=1, return_inverse=True)
     found = []

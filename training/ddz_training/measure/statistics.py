@@ -1,4 +1,4 @@
-"""Intervals of 95 % for win rates, scores, differences and whatever is computed from deals.
+"""95 % intervals for win rates, scores, differences and other statistics of deals.
 
 * A win rate in one role counts games, each a win or a loss: Wilson's interval (E. B. Wilson, "Probable inference, the
   law of succession, and statistical inference", JASA 22, 1927).  After an auction the games of one deal are not
@@ -34,7 +34,7 @@ Z95 = NormalDist().inv_cdf(0.975)
 
 @dataclass(frozen=True)
 class Interval:
-    """An estimate with its 95 % interval.
+    """An estimate with the ends of its 95 % interval and the number of observations.
 
     Attributes:
         mean: The estimate; NaN without observations.
@@ -50,12 +50,12 @@ class Interval:
 
     @property
     def ends(self) -> tuple[float, float, float]:
-        """The estimate and both ends of its interval."""
+        """The estimate, the lower end and the upper end, as a tuple."""
         return self.mean, self.low, self.high
 
     @property
     def half_width(self) -> float:
-        """Half the width of the interval."""
+        """Half the distance between the interval's ends, the number after ±."""
         return (self.high - self.low) / 2
 
     def text(self, form: str = ".1f", scale: float = 100) -> str:
@@ -68,7 +68,7 @@ class Interval:
         return "–" if math.isnan(self.mean) else format(scale * self.mean, form)
 
     def range_text(self, form: str = ".1f", scale: float = 100, to: str = " to ") -> str:
-        """Format both ends of the interval, or return a dash if too few observations give no interval.
+        """Format both ends of the interval, or return a dash if there are too few observations.
 
         Example:
             >>> Interval(0.05, -0.02, 0.12, 10).range_text("+.1f")
@@ -99,7 +99,7 @@ class Interval:
         return f"{self.text()} ({self.range_text('.0f' if self.half_width > 0.02 else '.1f', to='–')})"
 
     def score(self) -> str:
-        """Format a score with half the width of its interval, with only as many digits as are meaningful.
+        """Format a score as mean ± half width, with only the meaningful digits.
 
         Example:
             >>> Interval(0.25, 0.21, 0.29, 10).score(), Interval(0.25, 0.24, 0.26, 10).score()
@@ -108,7 +108,7 @@ class Interval:
         return self.plus_minus("+.3f" if 0 < self.half_width <= 0.02 else "+.2f")
 
     def elo(self) -> str:
-        """Format a rating with its interval, or without one for the anchor, which is rated 0.
+        """Format an Elo rating with its interval, or as ``0`` for the anchor.
 
         Example:
             >>> Interval(-12.3, -40.0, -0.2, 400).elo(), Interval(0, 0, 0, 400).elo()
@@ -117,7 +117,7 @@ class Interval:
         return self.text_with_range("+.0f", 1).replace("-0", "+0") if self.half_width > 0 or self.mean else "0"
 
     def plus_minus(self, form: str = "+.2f") -> str:
-        """Format the estimate with half the width of its interval, if it has an interval.
+        """Format the estimate as mean ± half width, or alone if it has no interval.
 
         Example:
             >>> Interval(0.25, 0.125, 0.375, 10).plus_minus()
@@ -128,7 +128,7 @@ class Interval:
 
 
 def normal_interval(values: Sequence[float]) -> Interval:
-    """Compute the mean of independent values, with its normal 95 % interval.
+    """Compute the mean of independent values, with a 95 % interval by the normal approximation.
 
     Example:
         >>> interval = normal_interval([1.0, 0.5, 0.5, 0.0])
@@ -166,7 +166,7 @@ def clustered_interval(clusters: Iterable[Sequence[float]]) -> Interval:
 
 
 def paired_difference(first: Mapping[int, float], second: Mapping[int, float]) -> Interval:
-    """Compute by how much one agent does better than another on their shared deals, with a 95 % interval.
+    """Compute the mean difference between two agents' values on their shared deals, with a 95 % interval.
 
     Args:
         first: One value per deal, such as the share of games won (:func:`wins_by_deal`).
@@ -184,7 +184,7 @@ _MOST_WEIGHTS = 4_000_000
 
 
 def bootstrap_sums(values: NDArray[np.float64], replicates: int) -> NDArray[np.float64]:
-    """Draw bootstrap sums over clusters resampled with replacement; equal calls give equal draws.
+    """Compute the column sums of bootstrap resamples of clusters; equal calls give equal sums.
 
     Args:
         values: What is summed, one row per cluster: ``[clusters, columns]``.
@@ -203,7 +203,7 @@ def bootstrap_sums(values: NDArray[np.float64], replicates: int) -> NDArray[np.f
 
 
 def percentile_interval(estimate: float, replicates: NDArray[np.float64], count: int) -> Interval:
-    """Make an interval of the middle 95 % of an estimate's replicates, without ends if there are fewer than two."""
+    """Make an interval of the middle 95 % of replicates, without ends if there are fewer than two."""
     if len(replicates) < 2:
         return Interval(estimate, math.nan, math.nan, count)
     low, high = np.quantile(replicates, [0.025, 0.975])
@@ -216,7 +216,7 @@ def clip_interval(interval: Interval, least: float, most: float) -> Interval:
 
 
 def wilson_interval(wins: float, games: int) -> Interval:
-    """Compute a win rate with Wilson's 95 % interval.
+    """Compute a win rate from wins and games, with Wilson's 95 % interval.
 
     Example:
         >>> interval = wilson_interval(8, 10)
@@ -233,7 +233,7 @@ def wilson_interval(wins: float, games: int) -> Interval:
 
 
 class ConvergenceLine(NamedTuple):
-    """A row of table 1 in the payoff paper: ten win rates, each over ten more worlds than the one before.
+    """Ten successive win rates, each over ten more sampled deals: a row of table 1 in the payoff paper.
 
     Attributes:
         first: The fewest worlds of the line.
@@ -251,12 +251,12 @@ class ConvergenceLine(NamedTuple):
 
     @property
     def spread(self) -> float:
-        """The difference between the highest and lowest win rate; a smaller spread is steadier."""
+        """The difference between the line's highest and lowest win rate."""
         return self.highest - self.lowest
 
 
 def summarize_convergence(rates: Sequence[float]) -> list[ConvergenceLine]:
-    """Summarize, line by line, how a win rate settles as more worlds are counted.
+    """Summarize, ten win rates at a time, how the win rate converges as more sampled deals are counted.
 
     Args:
         rates: The win rates after 10, 20, 30 ... worlds.
@@ -273,7 +273,7 @@ _LARGEST_BET = 0.5
 
 
 def confidence_sequence(values: Sequence[float], error: float = 0.05) -> Interval:
-    """Compute the mean of independent values, with an interval that is valid at every number of values.
+    """Compute the mean of values in 0..1, with an interval that is valid at every stopping time.
 
     An interval for a fixed number of deals misses more often than it says where a match ends at the first one that
     looks good.  A *confidence sequence* holds at all times together: with probability 95 % none of its intervals
@@ -318,6 +318,6 @@ def confidence_sequence(values: Sequence[float], error: float = 0.05) -> Interva
 
 
 def is_decided(values: Sequence[float], error: float = 0.05) -> bool:
-    """Return whether the mean differs from one half, with error at most ``error`` at any stopping time."""
+    """Return whether the values' mean differs from one half, with error at most ``error`` at any stopping time."""
     interval = confidence_sequence(values, error)
     return not interval.low <= 0.5 <= interval.high

@@ -1,4 +1,4 @@
-"""Stores for a run's results: an SQLite file with tables ``settings`` and ``results``, and a CSV exported from it.
+"""Stores for results: an SQLite file with the tables ``settings`` and ``results``, and an exported CSV file.
 
 A result is a dataclass; its fields are the columns.  Each unit of work is a transaction, so a run that is killed at any
 moment has each unit whole or not at all, and the same command goes on.  SQLite's lock keeps a second process out until
@@ -54,7 +54,7 @@ sqlite3.register_converter("JSON", json.loads)
 
 
 class ResultColumn(NamedTuple):
-    """A result field's conversion to and from a cell in a file.
+    """A column of a results file, with conversions between a result's field and a cell.
 
     Attributes:
         name: Its name.
@@ -69,7 +69,7 @@ class ResultColumn(NamedTuple):
     kind: str
 
     def to_cell(self, value: Any) -> Any:
-        """Convert a value to its SQLite form: numbers with all their digits, tuples as JSON."""
+        """Convert a value to an SQLite cell: numbers with all their digits, tuples as JSON."""
         if self.kind == "JSON":
             return json.dumps(value, ensure_ascii=False, default=str)
         return value if isinstance(value, (int, float)) else self.text(value)
@@ -100,12 +100,12 @@ def _make_column(name: str, hint: Any) -> ResultColumn:
 
 
 def _parse_number(cell: Any) -> float:
-    """Parse a number, which SQLite stores as NULL if it is NaN."""
+    """Parse a number from a cell, where SQLite's NULL stands for NaN."""
     return math.nan if cell is None else float(cell)
 
 
 def parse_rows(kind: type[_Result], rows: Iterable[Mapping[str, Any]]) -> list[_Result]:
-    """Parse results from the rows of a file.
+    """Parse the rows of a results file into instances of a results dataclass.
 
     Args:
         kind: Their dataclass.
@@ -125,7 +125,7 @@ def parse_rows(kind: type[_Result], rows: Iterable[Mapping[str, Any]]) -> list[_
 
 
 class SavedFile(NamedTuple):
-    """The contents of a results file.
+    """The contents of a results file: its settings, its rows and the digests of exported CSV files.
 
     Attributes:
         settings: What its results depend on.
@@ -139,7 +139,7 @@ class SavedFile(NamedTuple):
 
 
 def read_results(path: Path) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-    """Read a results file, which is either a CSV file or a database.
+    """Read the settings and the rows of a results file, which is a CSV file or an SQLite database.
 
     Returns:
         The settings, and the rows as cells by column.
@@ -157,7 +157,7 @@ def read_results(path: Path) -> tuple[dict[str, Any], list[dict[str, Any]]]:
 
 
 def read_saved_file(path: Path) -> SavedFile | None:
-    """Read a file like :func:`read_results`, or return None if it is missing or empty."""
+    """Read a results file like :func:`read_results`, or return None if the file is missing or empty."""
     if not path.exists() or (path.is_file() and not path.stat().st_size):
         return None
     if is_stream(path):
@@ -170,7 +170,7 @@ def read_saved_file(path: Path) -> SavedFile | None:
 
 
 def read_format(path: Path, kind: type[_Result], form: str) -> tuple[dict[str, Any], list[_Result]]:
-    """Read a results file whose settings name its format.
+    """Read the settings and results of a results file, whose settings must name the given format.
 
     Args:
         path: The file.
@@ -237,7 +237,7 @@ def is_results_file(path: Path) -> bool:
 
 
 def write_csv(path: Path, settings: Mapping[str, Any], kind: type[_Result], results: Iterable[_Result]) -> None:
-    """Write results to a CSV file.
+    """Write results and their settings to a CSV file, replacing the file atomically.
 
     Args:
         path: The file, which is replaced atomically.
@@ -263,13 +263,13 @@ def format_csv(settings: Mapping[str, Any], kind: type[_Result], results: Iterab
 
 
 def _hash_text(text: str) -> str:
-    """Hash a text regardless of its line endings, which git may change."""
+    """Return the SHA-256 of a text, independent of its line endings, which git may change."""
     return hashlib.sha256("\n".join(text.splitlines()).encode()).hexdigest()
 
 
 @contextmanager
 def results_file_errors(path: object) -> Iterator[None]:
-    """Convert errors of SQLite, CSV parsing and file access into the package's own errors about results files."""
+    """Convert errors of SQLite, CSV and file access within a ``with`` block into the package's own errors."""
     try:
         yield
     except DouDizhuError:
@@ -284,11 +284,11 @@ def results_file_errors(path: object) -> Iterator[None]:
 
 
 def ignore_progress(done: int, total: int) -> None:
-    """Report no progress, as the default for ``on_progress``."""
+    """Ignore a progress report; this is the default for ``on_progress``."""
 
 
 class ResultStore(Generic[_Result]):
-    """A store of results that grows in memory, and also on disk if a file is named.
+    """A store that holds results in memory, and also saves them to disk if it has a path.
 
     Args:
         kind: The dataclass of a result.
@@ -352,12 +352,12 @@ class ResultStore(Generic[_Result]):
 
     @property
     def settings(self) -> dict[str, Any]:
-        """The settings of the results, including the versions and agent files that the results come from."""
+        """The settings that the results depend on, with the versions and agent files that produced them."""
         return {**self._settings, **(self._recorded if self._recorded.code else self._provenance).to_settings()}
 
     @property
     def results(self) -> list[_Result]:
-        """All results that the store currently holds."""
+        """All results in the store, in the order of their units of work."""
         return [result for results in self.units.values() for result in results]
 
     def results_of(self, keys: Iterable[Key]) -> list[_Result]:
@@ -377,7 +377,7 @@ class ResultStore(Generic[_Result]):
                     self._write_settings(db)
 
     def add(self, results: Sequence[_Result]) -> None:
-        """Store the results of whole units of work, saving all of them or none if the process is killed.
+        """Save the results of whole units of work in one transaction, so that a killed process saves all or none.
 
         Raises:
             ResultsFileError: If the file cannot be written.
@@ -394,7 +394,7 @@ class ResultStore(Generic[_Result]):
     def run_tasks(
         self, tasks: Mapping[Key, Any], start: MakeWorker, processes: int = 1, on_progress: OnProgress = ignore_progress
     ) -> list[_Result]:
-        """Do the tasks whose units are missing, and return the results of all tasks in task order.
+        """Do the tasks that have no stored results yet, and return the results of all tasks in task order.
 
         Args:
             tasks: What to do, by unit.
@@ -420,7 +420,7 @@ class ResultStore(Generic[_Result]):
         on_progress: OnProgress = ignore_progress,
         total: int = 0,
     ) -> None:
-        """Do the tasks whose units are missing, storing each unit once it and all earlier ones are done.
+        """Do the tasks that have no stored results yet, and store each task's results in task order.
 
         Args:
             tasks: As for :meth:`run_tasks`.
@@ -438,7 +438,7 @@ class ResultStore(Generic[_Result]):
 
     @contextmanager
     def open_with_workers(self, start: MakeWorker, processes: int, block: int = 1) -> Iterator[RunTasks[Any, Any]]:
-        """Open the file and start workers for the duration of a ``with`` block.
+        """Keep the store's file open and workers running within a ``with`` block.
 
         Args:
             start: Makes a worker.
@@ -449,14 +449,14 @@ class ResultStore(Generic[_Result]):
             yield share if block == 1 else share_in_blocks(share, block, processes)
 
     def finish_export(self) -> None:
-        """Write the CSV file if it is missing, for example because a run was killed just before writing it."""
+        """Bring the CSV file up to date, for example after a run was killed before writing it."""
         if self._is_csv_behind():
             with self.open():
                 pass
 
     @contextmanager
     def open(self) -> Iterator[None]:
-        """Keep the file open and locked within a ``with`` block; outside one, each call opens it by itself."""
+        """Keep the store's file open and locked within a ``with`` block, so that not every call opens it again."""
         if self.path is None or self._db is not None:
             yield
             return
@@ -477,7 +477,7 @@ class ResultStore(Generic[_Result]):
                         self._export(db, self._csv)
 
     def _is_csv_behind(self) -> bool:
-        """Return whether a CSV file is wanted but lacks results.
+        """Return whether the store's CSV file is missing or lacks stored results.
 
         Raises:
             ResultsFileError: If there is one that the database has not exported: it is of another run, or of another
@@ -493,7 +493,7 @@ class ResultStore(Generic[_Result]):
         return len(self.results) != (self._exports[_hash_text(text)] if text else 0)
 
     def _export(self, db: sqlite3.Connection, path: Path) -> None:
-        """Write the CSV file; a kill during this leaves the old file, which the database still recognizes."""
+        """Write the CSV file atomically, after recording its hash in the database."""
         text = format_csv(self.settings, self._kind, self.results)
         self._exports = {**self._exports, _hash_text(text): len(self.results)}
         with db:
@@ -501,7 +501,7 @@ class ResultStore(Generic[_Result]):
         replace_file(path, text.encode())
 
     def _begin(self, db: sqlite3.Connection) -> None:
-        """Lock the database (new or existing), adopt the results it holds, and write all complete units into it."""
+        """Lock the database, load the results that it holds, and write all complete units of work into it."""
         for setting in ("locking_mode = EXCLUSIVE", "journal_mode = WAL", "synchronous = NORMAL"):
             db.execute(f"PRAGMA {setting}")  # from here on no other process reads or writes it
         saved = read_database(db)
@@ -520,7 +520,7 @@ class ResultStore(Generic[_Result]):
             self._write_settings(db)
 
     def _adopt_file(self, path: Path, saved: SavedFile) -> None:
-        """Adopt the complete units of a file if its settings match those of this store.
+        """Load the complete units of work from a saved file, whose settings must match those of this store.
 
         Raises:
             SettingsMismatchError: If they were not.
@@ -591,7 +591,7 @@ def lock_path(path: Path, *, folder: bool = False) -> FileLock:
 
 @contextmanager
 def locked_for_writing(path: Path, *, folder: bool = False) -> Iterator[Path]:
-    """Lock a file or folder for the duration of a ``with`` block; new folders that stay empty are removed.
+    """Lock a file or folder within a ``with`` block, and then remove any new folders that stayed empty.
 
     Yields:
         What is claimed: the path behind all links.  Write to this one, for a link may be changed meanwhile.

@@ -1,4 +1,4 @@
-"""Summaries of games: win rates and scores of agents, by pair and against all others.
+"""Summaries of games: each agent's win rates and scores, against each opponent and against all of them.
 
 Win rates in one role count games; everything over both roles is paired by deal.  How the intervals are computed is in
 :mod:`ddz_training.measure.statistics`.  A side's score is the sum over its seats (two peasants at ½ are 1), so that an
@@ -29,7 +29,7 @@ from ddz_training.measure.statistics import (
 
 @dataclass(frozen=True)
 class AgentResult:
-    """The result of one agent against one opponent, or against all opponents together.
+    """An agent's win rates and scores against one opponent, or against all opponents together.
 
     Attributes:
         agent: The agent's label.
@@ -66,7 +66,7 @@ class AgentResult:
 
 @dataclass(frozen=True)
 class PairedDifference:
-    """By how much one agent does better than another against the same opponent, on the deals that both have played.
+    """The difference between two agents' results against the same opponent, on the deals that both have played.
 
     Attributes:
         agent: The agent's label.
@@ -104,7 +104,7 @@ def seats_of(record: GameResult, letter: str, side: str | None = None) -> list[i
 
 
 def win_share(record: GameResult, letter: str) -> float:
-    """Compute the share of an agent's seats that won: one half if nobody bid, and 0 for the agent at fault."""
+    """Return the share of an agent's seats that won: one half if nobody bid, 0 if the agent is at fault."""
     if record.fault_by in PAIR:
         return float(letter != record.fault_by)
     if not record.winner:
@@ -113,7 +113,7 @@ def win_share(record: GameResult, letter: str) -> float:
 
 
 def balanced_win_share(record: GameResult, letter: str) -> float:
-    """Score a game: 1 for a win, 0 for a loss, and one half if equal shares of both agents' seats won.
+    """Score a game for an agent from 0 to 1, with one half if equal shares of both agents' seats won.
 
     With a fixed landlord it is :func:`win_share`.  After an auction the two shares need not add up to 1.
     """
@@ -122,20 +122,20 @@ def balanced_win_share(record: GameResult, letter: str) -> float:
 
 
 def side_score(record: GameResult, letter: str, scoring: str, side: str | None = None) -> float:
-    """Compute an agent's score in a game, optionally only for its seats on one side."""
+    """Compute an agent's score in a game, over all its seats or only those on one side."""
     returns: tuple[float, ...] = getattr(record, scoring)
     values = [returns[seat] for seat in seats_of(record, letter, side)]
     return fmean(values) if scoring == "botzone" else sum(values)
 
 
 def split_wins_by_side(records: Sequence[GameResult]) -> tuple[GameResult, GameResult, tuple[int, int]]:
-    """Return A's game as landlord, its game as peasants, and which of the two it won, for a fixed-landlord deal."""
+    """Return A's game as landlord, A's game as peasants, and whether A won each, on a fixed-landlord deal."""
     as_landlord, as_peasants = sorted(records, key=lambda record: record.seats != "abb")
     return as_landlord, as_peasants, (int(win_share(as_landlord, "a") > 0.5), int(win_share(as_peasants, "a") > 0.5))
 
 
 def mean_ms_per_decision(samples: Iterable[tuple[GameResult, str]], clock: str = "ms") -> float:
-    """Compute an agent's mean milliseconds per decision over the given games, or NaN if it never had to act.
+    """Compute an agent's mean milliseconds per decision over the given games, or NaN if it made no decision.
 
     Args:
         samples: Games, each with the agent's letter.
@@ -154,7 +154,7 @@ _Key = TypeVar("_Key")
 
 
 def group_by(items: Iterable[_Item], key: Callable[[_Item], _Key]) -> dict[_Key, list[_Item]]:
-    """Group items by a key, keeping the order of groups and items."""
+    """Group items by a key, keeping groups in the order of their first items."""
     groups: dict[_Key, list[_Item]] = {}
     for item in items:
         groups.setdefault(key(item), []).append(item)
@@ -162,7 +162,7 @@ def group_by(items: Iterable[_Item], key: Callable[[_Item], _Key]) -> dict[_Key,
 
 
 def group_by_pair(records: Iterable[GameResult]) -> dict[tuple[str, str], list[GameResult]]:
-    """Group games by their pair of agents."""
+    """Group games by the pair of agents that played them."""
     return group_by(records, lambda record: (record.a, record.b))
 
 
@@ -172,12 +172,12 @@ def _mean_by_deal(samples: Iterable[_Sample], value: _Value) -> dict[int, float]
 
 
 def _paired_interval(samples: Iterable[_Sample], value: _Value) -> Interval:
-    """Compute the mean of a value with its interval, counting all games of a deal as one observation."""
+    """Average a value over each deal's games, and return the mean over deals with its 95 % interval."""
     return normal_interval([*_mean_by_deal(samples, value).values()])
 
 
 def wins_by_deal(records: Iterable[GameResult], agent: str, value: _Value = win_share) -> dict[int, float]:
-    """Compute the share of games that an agent won on each deal, by deal number.
+    """Compute the share of the games that an agent won on each deal, keyed by deal number.
 
     Args:
         records: Games.
@@ -189,7 +189,7 @@ def wins_by_deal(records: Iterable[GameResult], agent: str, value: _Value = win_
 
 
 def _side_won(record: GameResult, letter: str, side: str) -> bool:
-    """Whether an agent's side won a game in which it was on that side; the agent at fault did not."""
+    """Return whether an agent won a game on the given side; an agent at fault has always lost."""
     return letter != record.fault_by if record.fault_by in PAIR else record.winner == side
 
 
@@ -220,7 +220,7 @@ def _make_result(agent: str, opponent: str, samples: Sequence[_Sample], scoring:
 
 
 def summarize(records: Iterable[GameResult], scoring: str = "win") -> list[AgentResult]:
-    """Compute two results for each pair, one for each agent, in the order in which the pairs appear.
+    """Compute each agent's result against each opponent that it played, in the order of the games.
 
     Args:
         records: Games of complete deals.
@@ -246,7 +246,7 @@ def compute_standings(records: Iterable[GameResult], scoring: str = "win") -> li
 
 
 def compare_agents(records: Iterable[GameResult], over: str, scoring: str = "win") -> list[PairedDifference]:
-    """Compute how much better each agent does than another one, against every opponent that both have met.
+    """Compare each agent with the agent ``over``, against every opponent that both have met.
 
     Args:
         records: Games of complete deals.

@@ -1,4 +1,4 @@
-"""Files written by ``ddz study tendency``, which list deals with the side that each favours, for other commands."""
+"""Files of ``ddz study tendency``, which list deals with the side that each deal favours."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ FORMAT = "ddz-tendency-1"
 
 @dataclass(frozen=True)
 class DealTendency:
-    """A deal and its tendency, which form one line of a ``ddz study tendency`` file.
+    """A deal and the side that it favours, as one line of a ``ddz study tendency`` file.
 
     Attributes:
         deal: Number of the deal under the seed.
@@ -39,7 +39,7 @@ class DealTendency:
 
 
 def deals_of_file(path: Path, tendency: str | None, rules: Rules, seed: int | None) -> list[int]:
-    """Read the deal numbers in a file, optionally only those of deals with one tendency.
+    """Read deal numbers from a ``ddz study tendency`` file, optionally only deals that favour a given side.
 
     Args:
         path: A file of ``ddz study tendency``.

@@ -1,4 +1,4 @@
-"""Workers that share tasks and return results in the order of the tasks.
+"""Workers that do tasks in one or several processes, and return the results in task order.
 
 There are three forms of workers: in this process, in processes of this machine, and wherever :func:`use_executor` says
 (a cluster of machines: :mod:`ddz_training.measure.ray_cluster`).  The results are the same.
@@ -32,14 +32,14 @@ TASKS_IN_FLIGHT = 16
 
 
 class Worker(Protocol[_TaskIn, _ResultOut]):
-    """A worker that does tasks one at a time, where each result must depend on nothing but its task."""
+    """A worker that does one task at a time; each result must depend on nothing but the task."""
 
     def work(self, task: _TaskIn, /) -> _ResultOut:
-        """Do one task."""
+        """Compute and return the result of one task."""
         ...
 
     def close(self) -> None:
-        """Release the worker's resources; does nothing unless a subclass overrides it."""
+        """Release the worker's resources; the default does nothing."""
         return
 
 
@@ -59,7 +59,7 @@ _workers_of_process: list[Worker[Any, Any]] = []
 def start_workers(
     start: Callable[[], Worker[_Task, _Result]], processes: int
 ) -> AbstractContextManager[RunTasks[_Task, _Result]]:
-    """Start workers for the duration of a ``with`` block, in which several task lists can reuse them.
+    """Start workers for the duration of a ``with`` block, for one or more lists of tasks.
 
     Leaving the block early ends them at once.
 
@@ -74,7 +74,7 @@ def start_workers(
 
 
 def share_in_blocks(share: RunTasks[Any, Any], size: int, processes: int) -> RunTasks[Any, Any]:
-    """Make a :data:`RunTasks` for workers that take a list of tasks at once and return a list of results.
+    """Make a :data:`RunTasks` that passes tasks to the workers in lists of up to ``size`` tasks.
 
     Args:
         share: The workers.
@@ -92,7 +92,7 @@ def share_in_blocks(share: RunTasks[Any, Any], size: int, processes: int) -> Run
 
 @contextmanager
 def use_executor(executor: Executor) -> Iterator[None]:
-    """Use an executor to make all workers within a ``with`` block."""
+    """Let :func:`start_workers` use another executor within a ``with`` block."""
     token = _executor.set(executor)
     try:
         yield
@@ -101,7 +101,7 @@ def use_executor(executor: Executor) -> Iterator[None]:
 
 
 def share_in_order(submit: Callable[[Any], Future[Any]], room: Callable[[], int]) -> RunTasks[Any, Any]:
-    """Make a :data:`RunTasks` from a function that starts one task.
+    """Make a :data:`RunTasks` that submits tasks while there is room, and yields the results in task order.
 
     Args:
         submit: Begins a task.

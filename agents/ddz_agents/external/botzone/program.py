@@ -1,4 +1,4 @@
-"""A bot's program, which is run under limits on time, memory and output.
+"""A bot's process, which runs under limits on time, memory and output.
 
 It is limited, not isolated: it runs as your user, with your files and your network.  The processes that it starts end
 with it, unless they leave its process group.
@@ -56,7 +56,7 @@ class Limits:
 
 @dataclass(frozen=True)
 class BotAnswer:
-    """A bot's answer to one request.
+    """A bot's answer to one request, with its running time and memory use.
 
     Attributes:
         text: Its output, without the line that asks to be kept running.
@@ -72,7 +72,7 @@ class BotAnswer:
 
 
 def build_command(path: str | Path) -> list[str]:
-    """Return the command that starts a bot: this Python for sources and archives, else the file itself.
+    """Return the command that starts a bot: this Python for ``.py`` and ``.zip`` files, else the file itself.
 
     Raises:
         InvalidAgentOptionError: If there is no such file, or it cannot be executed.
@@ -102,7 +102,7 @@ class BotProgram:
 
     @property
     def is_running(self) -> bool:
-        """Whether the bot waits for a request."""
+        """Whether the bot's process is alive and waits for a request."""
         return self._process is not None
 
     def ask(self, request: str) -> BotAnswer:
@@ -164,7 +164,7 @@ class BotProgram:
                 os.killpg(self._process.pid, number)
 
     def _exchange(self, process: subprocess.Popen[bytes], request: bytes, deadline: float) -> tuple[str, bool]:
-        """Write the request and read until the bot asks to be kept running, or its output or its process ends."""
+        """Write a request, and read output until the bot asks to be kept running, closes its output or ends."""
         assert process.stdin is not None
         assert process.stdout is not None
         most = self._limits.kilobytes << 10

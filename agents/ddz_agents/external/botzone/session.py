@@ -1,4 +1,4 @@
-"""The dialogue with a bot about one game: requests built from what its seat sees, and parsed answers.
+"""The dialogue with a bot in one game: requests built from a seat's view, and answers parsed into moves.
 
 The engine knows ranks; a bot wants card ids.  Each seat gets ids of its own making that never contradict each other:
 its own cards have the first suits of a rank, the landlord cards the next, and the others' cards the rest.

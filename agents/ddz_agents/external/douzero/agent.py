@@ -51,7 +51,7 @@ class DouZeroOptions(Options):
         return {role.name: path if whole else _newest_checkpoint(path, role.name) for role in POSITIONS}
 
     def files(self) -> tuple[Path, ...]:
-        """Return the files of the three role networks."""
+        """Return the checkpoint files of the three roles, without duplicates."""
         return tuple(dict.fromkeys(self.checkpoints().values()))
 
 
@@ -75,7 +75,7 @@ class Network(Protocol):
 
 
 def _load_networks(options: DouZeroOptions) -> tuple[Network, ...]:
-    """Load the role networks in the order of :data:`POSITIONS`."""
+    """Load the networks of the three roles, from checkpoints or ONNX files, in the order of :data:`POSITIONS`."""
     files, threads = options.checkpoints(), check_threads(options.threads)
     if any(path.suffix == SUFFIX for path in files.values()):
         exported = load_onnx_networks(files, threads)
@@ -92,7 +92,7 @@ def _load_networks(options: DouZeroOptions) -> tuple[Network, ...]:
 
 
 class Candidates(NamedTuple):
-    """The legal moves of one decision, in the engine's order.
+    """The legal moves of one decision as two arrays: main-group action ids and kickers.
 
     Attributes:
         mains: Action ids of the main groups, shape ``[m]``, uint64.
@@ -134,7 +134,7 @@ class DouZeroAgent:
             state.step(state.legal_moves()[0])
 
     def act(self, view: View, rng: np.random.Generator) -> Move:
-        """Choose the legal move with the highest value.
+        """Choose the card move with the highest network value; bid and double as the agent ``rules`` does.
 
         Raises:
             IllegalMoveError: If it is not the seat's turn.
@@ -158,7 +158,7 @@ class DouZeroAgent:
         return [self._auction.act(view, rng) if view.stage in AUCTION_STAGES else next(chosen) for view in views]
 
     def values(self, view: View) -> dict[Move, float]:
-        """Return the networks' value of each legal move, in wins or points depending on their training.
+        """Return the value of each legal move, in wins or points depending on how the networks were trained.
 
         Raises:
             IllegalMoveError: If the seat has no move of cards to choose.
@@ -169,7 +169,7 @@ class DouZeroAgent:
         return {candidates.move(index): float(value) for index, value in enumerate(values)}
 
     def evaluate(self, observations: Bytes, candidates: Sequence[Candidates]) -> list[Floats]:
-        """Compute the values of the legal moves in several decisions.
+        """Compute the values of the legal moves in several decisions, with the network of each decision's role.
 
         Args:
             observations: What the seats to act see, shape ``[n, OBSERVATION_SIZE]``, int8.
@@ -190,7 +190,7 @@ class DouZeroAgent:
         return values
 
     def _role_values(self, role: int, observations: Bytes, candidates: Sequence[Candidates]) -> list[Floats]:
-        """Compute the values of the legal moves in several decisions of one role."""
+        """Compute the values of the legal moves in several decisions of one role, in one batch."""
         sizes = [len(legal.mains) for legal in candidates]
         moves = features.move_columns(*map(np.concatenate, zip(*candidates, strict=True)))
         columns = features.history_columns(observations), features.state_columns(observations, POSITIONS[role]), moves

@@ -1,4 +1,4 @@
-"""DouZero's features of a decision: cards as 54 bits, the state of a role, and the last fifteen moves.
+"""DouZero's network inputs: cards as 54 bits, the state that a role sees, and the last fifteen moves.
 
 Zha et al. 2021, appendix, tables 4 (landlord) and 5 (peasants); the order of the columns is that of the released
 checkpoints.  A role has a network of its own, and all seats are named from the landlord: ``landlord_down`` plays after
@@ -34,7 +34,7 @@ _LANDLORD_HAND, _PEASANT_HAND = 20, 17
 
 
 class RoleColumns(NamedTuple):
-    """The inputs that a role's network reads in addition to the move history, in order.
+    """The layout of the state inputs of a role's network, which precede those of the candidate move.
 
     Attributes:
         name: DouZero's name of the role, and of its checkpoint.
@@ -48,7 +48,7 @@ class RoleColumns(NamedTuple):
 
     @property
     def columns(self) -> int:
-        """The number of state inputs, without those of the move that is valued."""
+        """The number of state inputs, not counting those of the candidate move."""
         return CARDS * len(self.cards) + sum(most for _, most in self.sizes) + _MOST_BOMBS
 
 
@@ -76,7 +76,7 @@ _NEEDS = np.array([group.need for group in MAIN_GROUPS], np.int8)
 
 
 def card_columns(counts: Bytes) -> Floats:
-    """Encode card sets as DouZero does: as many ones as cards in the four inputs of a rank, then the jokers.
+    """Encode card sets as 54 inputs: four per rank, as many of them 1 as there are cards, then the two jokers.
 
     Args:
         counts: Cards of each rank, shape ``[..., 15]``, int8.
@@ -92,7 +92,7 @@ def card_columns(counts: Bytes) -> Floats:
 
 
 def find_roles(observations: Bytes) -> npt.NDArray[np.intp]:
-    """Return each observer's role as an index into :data:`POSITIONS`, or the first if there is no landlord.
+    """Return each observer's role as an index into :data:`POSITIONS`, or 0 before there is a landlord.
 
     Args:
         observations: Shape ``[n, OBSERVATION_SIZE]``, int8.
@@ -105,7 +105,7 @@ def find_roles(observations: Bytes) -> npt.NDArray[np.intp]:
 
 
 def state_columns(observations: Bytes, position: RoleColumns) -> Floats:
-    """Encode the state that a role's network reads in addition to the move history and the move itself.
+    """Encode the state that a role's network reads besides the move history and the candidate move.
 
     Args:
         observations: Of that role, shape ``[n, OBSERVATION_SIZE]``, int8.
@@ -128,7 +128,7 @@ def _one_hot(values: Bytes, size: int) -> Floats:
 
 
 def history_columns(observations: Bytes) -> Floats:
-    """Encode the last fifteen moves, oldest first and three per step, padded with zeros.
+    """Encode the last fifteen moves for the LSTM, oldest first and three per time step, padded with zeros.
 
     Args:
         observations: Shape ``[n, OBSERVATION_SIZE]``, int8.

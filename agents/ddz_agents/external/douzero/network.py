@@ -82,7 +82,7 @@ def new_networks() -> dict[str, PositionNetwork]:
 
 
 def load_networks(files: Mapping[str, Path]) -> dict[str, PositionNetwork]:
-    """Read the networks of all roles from checkpoints, in evaluation mode and on the CPU.
+    """Load the networks of all roles from checkpoints, on the CPU and set to evaluation mode.
 
     A file holds the weights of a role by name, or is the checkpoint of a whole training (``model.tar``).  What it holds
     besides the weights is ignored, as DouZero ignores it.
@@ -134,7 +134,7 @@ def _check_finite(path: Path) -> None:
 
 
 def _weights_of_role(content: Any, name: str) -> Any:
-    """Return the weights of one role from the content of a checkpoint file."""
+    """Return one role's weights from the content of a checkpoint, which may hold one role or all."""
     if isinstance(content, Mapping) and _WHOLE in content:
         content = content[_WHOLE]
         return content[name] if isinstance(content, Mapping) and name in content else content

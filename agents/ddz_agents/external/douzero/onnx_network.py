@@ -1,4 +1,4 @@
-"""DouZero's networks as ONNX files that are evaluated by ONNX Runtime.
+"""DouZero's networks as ONNX files, evaluated with ONNX Runtime.
 
 A file takes a row for each legal move, ``z`` (the history) and ``x`` (the state and the move behind it), and gives
 ``values``.  It holds no checksum: a flipped bit in a weight is a weaker player, so compare its digest with a published
@@ -55,7 +55,7 @@ class OnnxPositionNetwork:
 
 
 def load_onnx_networks(files: Mapping[str, Path], threads: int) -> dict[str, OnnxPositionNetwork]:
-    """Read the networks of all roles from ONNX files.
+    """Load the networks of all roles from ONNX files, keyed by DouZero's role names.
 
     Args:
         files: The file of each role, by DouZero's names.

@@ -30,7 +30,7 @@ BY_ID: Mapping[str, tuple[str, ...]] = {RAW: ("1149463c94ad050b",), **POLICIES}
 
 
 def shipped_policy_path() -> Path:
-    """Return the file of the newest shipped policy, which ``policy`` uses unless another file is given.
+    """Return the path of the newest shipped policy, which the agent ``policy`` plays by default.
 
     Example:
         >>> shipped_policy_path().name
@@ -50,7 +50,7 @@ def policy_name(digest: str) -> str:
 
 
 def shipped_belief_path() -> Path:
-    """Return the file of the belief network from which ``neural-ismcts`` draws worlds.
+    """Return the path of the belief network from which the agent ``neural-ismcts`` samples hidden hands.
 
     Example:
         >>> shipped_belief_path().name
@@ -65,7 +65,7 @@ def _shipped_file(name: str) -> Path:
 
 
 def policy_path(path: str | Path | None = None) -> Path:
-    """Return the file that the value of an agent's ``path`` option refers to.
+    """Return the path of the policy file that the value of an agent's ``path`` option stands for.
 
     Args:
         path: A file; an id of :data:`BY_ID`; ``points`` for the shipped policy that bids, doubles and plays for

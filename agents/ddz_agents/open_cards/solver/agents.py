@@ -98,7 +98,7 @@ class DeterminizedSolverOptions(Options):
 
 
 class Endgame(NamedTuple):
-    """The legal moves of a view, and the worlds in which each of them wins.
+    """The legal moves of a view, and the weight of the determinizations in which each of them wins.
 
     Attributes:
         moves: The legal moves.
@@ -130,7 +130,7 @@ class DeterminizedSolverAgent(InferringAgent):
         self._solvers = PerRules(partial(OpenSolver, nodes=options.nodes, megabytes=_TABLE_MEGABYTES))
 
     def _search(self, view: View, position: Position, rng: np.random.Generator) -> Decision:
-        """Search a move to play, with the share of worlds that the best move of each main group wins."""
+        """Return the move that wins most determinizations, with the win rate of each main group's best move."""
         usual = self._usual.act(view, rng)
         solved = self.solve(view, rng) if self.applies(view) else None
         if solved is None:
@@ -141,12 +141,12 @@ class DeterminizedSolverAgent(InferringAgent):
         return Decision.from_moves(moves, wins / weight, int(np.argmax(wins)), "chance")
 
     def applies(self, view: View) -> bool:
-        """Return whether a decision is about playing cards and few enough cards are left to solve it."""
+        """Return whether a view is in the play of cards with few enough cards left to be solved."""
         row = view.row
         return int(row[at.STAGE]) == at.STAGE_PLAY and sum(view.hand_sizes) <= self.options.cards
 
     def solve(self, view: View, rng: np.random.Generator) -> Endgame | None:
-        """Solve the worlds of a view, or return None if more worlds were left unsolved than solved.
+        """Solve a view's determinizations, or return None if more of them remain unsolved than solved.
 
         Args:
             view: What a seat that is to act knows, in the play.
@@ -168,7 +168,7 @@ class DeterminizedSolverAgent(InferringAgent):
         return Endgame(moves, wins, weight) if weight else None
 
     def _worlds_of(self, view: View, rng: np.random.Generator) -> tuple[Words, Reals]:
-        """Draw worlds and their weights, or take all possible worlds if they are few."""
+        """Return weighted full games that fit a view: all of them if they are few, else a sample."""
         worlds = self.options.worlds
         if view.rules.open_hands or count_deals(view.row, int(view.seat)) <= _ENUMERATED:
             states = information_set(view.row, int(view.seat), view.rules.open_hands)
@@ -179,7 +179,7 @@ class DeterminizedSolverAgent(InferringAgent):
         return draw_games(view, pool, worlds, np.uint64(seed)), np.ones(worlds)
 
     def _find_winning_moves(self, row: Words, moves: list[Move], rules: Rules) -> npt.NDArray[np.bool_] | None:
-        """Find which moves win in a world, or return None if a search limit was reached first."""
+        """Return which moves win a given full game, or None if a search limit was reached first."""
         solver, landlord = self._solvers[rules], int(row[at.SEAT]) == int(row[at.LANDLORD])
         whole = solver.solve_row(row).landlord_wins
         if whole is None:

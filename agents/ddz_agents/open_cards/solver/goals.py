@@ -26,7 +26,7 @@ PEASANTS_PLAYED = 4
 
 @inline_kernel
 def goal_after_bomb(goal: int) -> int:
-    """Return the goal that remains after a bomb or the rocket has been played."""
+    """Return the goal that the rest of the game must reach after a bomb or the rocket has been played."""
     if goal == WIN:
         return goal
     return goal - 1 if goal > WIN else goal + 1
@@ -34,7 +34,7 @@ def goal_after_bomb(goal: int) -> int:
 
 @inline_kernel
 def plays_after(plays: int, by_landlord: bool) -> int:
-    """Return the play counts that decide about spring, updated by one more play of a side.
+    """Update the encoded number of plays by each side, which decides whether a win is a spring.
 
     Args:
         plays: 0, 1 or 2 for that many or more by the landlord, plus ``PEASANTS_PLAYED`` for any by the peasants.
@@ -47,7 +47,7 @@ def plays_after(plays: int, by_landlord: bool) -> int:
 
 @inline_kernel
 def value_at_end(goal: int, by_landlord: bool, plays: int, rules: np.ndarray) -> int:
-    """Return 1 if a game that one side has just finished reaches the goal, else 0."""
+    """Return 1 if the landlord's goal is reached when a side has just played its last card, else 0."""
     spring = rules[R_SPRING] == U1
     if by_landlord:
         return 1 if goal <= (2 if spring and (plays & PEASANTS_PLAYED) == 0 else 1) else 0
@@ -56,7 +56,7 @@ def value_at_end(goal: int, by_landlord: bool, plays: int, rules: np.ndarray) ->
 
 @inline_kernel
 def spring_left(goal: int, plays: int, rules: np.ndarray) -> int:
-    """Return how spring can still change the stake: 0 not at all, 1 of a win, 2 or 3 of a loss."""
+    """Return a code for how spring can still change the stake: 0 not at all, 1 by a win, 2 or 3 by a loss."""
     if goal == WIN or rules[R_SPRING] == U0:
         return 0
     if goal > WIN:

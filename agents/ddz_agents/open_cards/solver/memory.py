@@ -54,7 +54,7 @@ _OTHER_RANKS = np.uint64(0x7000) * FOUR_PLANES
 
 
 class SolverMemory(NamedTuple):
-    """The memory that one search of the solver uses.
+    """The arrays that a search works on: node stack, move stack, transposition table and counters.
 
     Attributes:
         landlord: The landlord's seat.
@@ -83,7 +83,7 @@ class SolverMemory(NamedTuple):
 
 
 def new_solver_memory(rules: npt.NDArray[np.uint64], megabytes: float) -> SolverMemory:
-    """Allocate a search's memory, with an empty transposition table of at most the given size."""
+    """Allocate a search's memory, with an empty transposition table of at most ``megabytes``."""
     words = max(1 << 10, 1 << (int(megabytes * 2**20 / 8).bit_length() - 1))
     return SolverMemory(
         landlord=np.int64(0),
@@ -116,7 +116,7 @@ def _hash_position(a: np.uint64, b: np.uint64, c: np.uint64, state: np.uint64) -
 
 @inline_kernel
 def _unpack_bounds(entry: np.uint64) -> tuple[int, int]:
-    """Return the highest goal that a table entry proves, and the highest goal that it leaves open."""
+    """Return the highest goal that a table entry proves, and the highest that it does not refute."""
     low = np.int64((entry >> _LOW_SHIFT) & _GOAL) + LOWEST
     return low, np.int64(entry & _GOAL) + LOWEST
 
@@ -144,7 +144,7 @@ def look_up(table: np.ndarray, bucket: np.uint64, name: np.uint64, goal: int) ->
 
 @inline_kernel
 def store(table: np.ndarray, bucket: np.uint64, name: np.uint64, goal: int, value: int, nodes: int) -> None:
-    """Store a result in the position's entry, or overwrite the entry in its bucket that has the smallest tree.
+    """Store a result in a position's table entry, or in place of the bucket's entry with the smallest tree.
 
     Args:
         table: The table, changed in place.
@@ -176,7 +176,7 @@ def store(table: np.ndarray, bucket: np.uint64, name: np.uint64, goal: int, valu
 
 @inline_kernel
 def _remove_rank(hand: np.uint64, below: np.uint64) -> np.uint64:
-    """Remove an empty chain rank from a hand, moving the ranks above it down.
+    """Remove a rank that no hand holds from the chain ranks of a hand, moving the ranks above it down.
 
     Args:
         hand: The hand.
@@ -198,7 +198,7 @@ def _has_chain(hand: np.uint64) -> bool:
 def _remove_empty_ranks(
     a: np.uint64, b: np.uint64, c: np.uint64, empty: np.uint64, start: np.uint64
 ) -> tuple[np.uint64, np.uint64, np.uint64, np.uint64]:
-    """Remove empty chain ranks from three hands, and return the hands with the new place of rank ``start``."""
+    """Remove ranks that no hand holds from three hands, and return these with the new index of rank ``start``."""
     while empty != U0:
         top = empty
         top |= top >> U1
@@ -216,7 +216,7 @@ def _remove_empty_ranks(
 
 @inline_kernel
 def hash_node(search: SolverMemory, ply: int) -> None:
-    """Write a node's two hashes, which are equal for positions that differ only in equivalent ranks.
+    """Write a node's two hashes, ignoring ranks that no hand holds unless they keep chains apart.
 
     Ranks that are in no hand any more are taken out: all of them where no hand has a chain even then, else all but one
     between two that are held, so that no chain arises.  2 and the jokers stay where they are.

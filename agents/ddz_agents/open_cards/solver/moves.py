@@ -97,7 +97,7 @@ def _kicker_options(
     floor: np.uint64,
     rules: np.ndarray,
 ) -> np.uint64:
-    """List the engine's kicker options, in a function that is compiled only once."""
+    """Call the engine's ``kicker_options`` through one function, so that it is compiled only once."""
     return kicker_options(body_at(hand, segment, start, leading, key, rules), left, chosen, floor, rules)
 
 
@@ -186,13 +186,13 @@ def append_leads(moves: Moves, stop: int, hand: np.uint64, rules: np.ndarray) ->
 
 @inline_kernel
 def segment_of(code: np.uint64) -> np.uint64:
-    """Return the index of the category and chain length that an ordinary target code contains."""
+    """Return the index of the category and chain length in a target code, which says what a reply must beat."""
     return (code >> U4) - U1
 
 
 @pure_kernel
 def reply_starts(hand: np.uint64, code: np.uint64, rules: np.ndarray) -> np.uint64:
-    """Return, as bits, the starting rank of each reply in the target's category by which a hand beats it."""
+    """Return, as bits, the starting ranks of a hand's replies that beat a target in its own category."""
     if code in (BOMBS, NOTHING):
         return U0
     return follow_starts(hand, segment_of(code), code & U15, rules)
@@ -200,7 +200,7 @@ def reply_starts(hand: np.uint64, code: np.uint64, rules: np.ndarray) -> np.uint
 
 @pure_kernel
 def can_trump(hand: np.uint64, code: np.uint64, rules: np.ndarray) -> bool:
-    """Return whether a hand beats a target with a bomb of another category or with the rocket."""
+    """Return whether a hand beats a target with the rocket, or with a bomb where the target is none."""
     if code == NOTHING:
         return False
     if code != BOMBS and segment_of(code) == np.uint64(tables.SEG_BOMB):
@@ -210,13 +210,13 @@ def can_trump(hand: np.uint64, code: np.uint64, rules: np.ndarray) -> bool:
 
 @inline_kernel
 def can_beat(hand: np.uint64, code: np.uint64, rules: np.ndarray) -> bool:
-    """Return whether a hand has a reply to a target other than passing."""
+    """Return whether a hand can beat a target, in the target's category or with a bomb or the rocket."""
     return can_trump(hand, code, rules) or reply_starts(hand, code, rules) != U0
 
 
 @pure_kernel
 def append_replies(moves: Moves, stop: int, hand: np.uint64, code: np.uint64, rules: np.ndarray) -> int:
-    """Append the pass and every reply of a hand to a target."""
+    """Append the pass and a hand's replies to a target, and return the new end of the stack."""
     stop = _append_move(moves, stop, U0, U0, hand)
     if code == NOTHING:
         return stop
@@ -252,7 +252,7 @@ def code_of_target(target: np.uint64, key: np.uint64, rules: np.ndarray) -> np.u
 
 @pure_kernel
 def _code_by_engine(row: np.ndarray, main: np.uint64, kickers: np.uint64, rules: np.ndarray) -> np.uint64:
-    """Return the engine's target code for cards with two readings, of which DouZero's rule selects one."""
+    """Return the target code of a move with two readings, of which the engine selects one by DouZero's rule."""
     row[at.SEAT] = U0
     row[at.HANDS] = ~U0
     play_without_bookkeeping(row, main, kickers, rules)
@@ -261,13 +261,13 @@ def _code_by_engine(row: np.ndarray, main: np.uint64, kickers: np.uint64, rules:
 
 @inline_kernel
 def is_compared_by_any_trio(code: np.uint64, rules: np.ndarray) -> bool:
-    """Return whether DouZero compares moves of a target's category by their highest trio of any kind."""
+    """Return whether DouZero's rule compares planes like the target by their highest trio, kickers included."""
     return rules[R_TRIO_KICKERS] == KICKER_TRIOS_MERGE and is_plane_with_solos(segment_of(code))
 
 
 @inline_kernel
 def code_after_move(moves: Moves, main: np.uint64, kickers: np.uint64, rules: np.ndarray) -> np.uint64:
-    """Return the target code after a move other than a pass has been played."""
+    """Return the target code that a reply must beat after a given move, which must not be a pass."""
     segment = tables.MAIN_SEGMENT[main]
     if rules[R_TRIO_KICKERS] == KICKER_TRIOS_MERGE and is_plane_with_solos(segment):
         return _code_by_engine(moves.row, main, kickers, rules)
@@ -276,7 +276,7 @@ def code_after_move(moves: Moves, main: np.uint64, kickers: np.uint64, rules: np
 
 @inline_kernel
 def tighten_target(code: np.uint64, starts: np.uint64, rules: np.ndarray) -> np.uint64:
-    """Return the highest target that allows the same replies, so that equivalent positions share one code.
+    """Return the highest target that allows the same replies, so that positions with equal replies are equal.
 
     Args:
         code: A target that somebody can beat.
@@ -295,7 +295,7 @@ def tighten_target(code: np.uint64, starts: np.uint64, rules: np.ndarray) -> np.
 
 @pure_kernel
 def is_unbeaten(hands: np.ndarray, owner: int, code: np.uint64, landlord: int, rules: np.ndarray) -> bool:
-    """Return whether no opponent of the player who made a move can beat it; a partner can always pass."""
+    """Return whether no opponent of a move's player can beat the move."""
     players = np.int64(rules[R_PLAYERS])
     for seat in range(players):
         if (seat == landlord) != (owner == landlord) and can_beat(hands[seat], code, rules):
@@ -317,7 +317,7 @@ _VALUE = np.uint64((7 << 61) | (7 << 45))
 
 
 def new_turns() -> npt.NDArray[np.uint64]:
-    """Allocate an empty table for fewest-move counts, shape ``[2 ** TURN_BITS]``, uint64."""
+    """Allocate an empty table for :func:`fewest_turns`, shape ``[2 ** TURN_BITS]``, uint64."""
     return np.zeros(1 << TURN_BITS, np.uint64)
 
 
@@ -343,7 +343,7 @@ def takes_lowest(hand: np.uint64, rest: np.uint64) -> bool:
 
 @inline_kernel
 def fewest_turns(table: np.ndarray, moves: Moves, top: int, hand: np.uint64, rules: np.ndarray) -> int:
-    """Return the fewest moves that play a hand out without interference.
+    """Return the fewest moves in which a hand can be played out if all other seats pass.
 
     Args:
         table: The table, changed in place.

@@ -32,7 +32,7 @@ def open_position(
     landlord: int = 1,
     played: int | None = None,
 ) -> State:
-    """Read a position with all hands open from its text form.
+    """Create a state with all hands open from text such as ``KK5543 / 225543``.
 
     Args:
         text: Two or three hands separated by ``/``; behind ``:`` the moves played from there, separated by commas.
@@ -123,7 +123,7 @@ def _parse_hand(number: int, text: str) -> Hand:
 
 
 def _rules_for(rules: Rules, hands: int) -> Rules:
-    """Return the rules that fit a given number of hands."""
+    """Return the given rules, changed to two players if a position has only two hands."""
     if not 2 <= hands <= _MOST_HANDS:
         raise InvalidPositionError(f"a position has two or three hands separated by '/', not {hands}")
     if hands == rules.players:
@@ -165,7 +165,7 @@ def _put_target_on_table(state: State, target: Move, seat: int) -> None:
 
 
 def _check_sizes(state: State, target: Move | None) -> None:
-    """Check that no hand holds more cards than it was dealt."""
+    """Check that no hand holds more cards than it was dealt, the cards of the move to beat included."""
     rules, row = state.rules, state.row
     for seat in range(rules.players):
         most = rules.hand_size + (rules.bottom if seat == int(row[at.LANDLORD]) or rules.players == 2 else 0)

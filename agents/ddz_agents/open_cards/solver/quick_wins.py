@@ -22,7 +22,7 @@ RUN_LIMIT = 200
 
 @inline_kernel
 def _weight_of_target(hands: np.ndarray, owner: int, code: np.uint64, landlord: int, rules: np.ndarray) -> int:
-    """Return 1 for a move that an opponent can beat, -1 if it beats all groups that they hold, else 0."""
+    """Return 1 for a move that an opponent can beat, -1 if a move one rank lower is safe too, else 0."""
     if not game.is_unbeaten(hands, owner, code, landlord, rules):
         return np.int64(1)
     if code in (game.NOTHING, game.BOMBS) or (code & U15) == U0 or game.is_compared_by_any_trio(code, rules):
@@ -32,7 +32,7 @@ def _weight_of_target(hands: np.ndarray, owner: int, code: np.uint64, landlord: 
 
 @inline_kernel
 def _fewest_turns(search: SolverMemory, top: int, hands: np.ndarray, owner: int, spent: int) -> int:
-    """Return the fewest moves that an opponent of the leader still needs after it has made ``spent`` moves."""
+    """Return the fewest moves that any opponent of the leader still needs after ``spent`` moves."""
     fewest = np.int64(99)
     for seat in range(np.int64(search.rules[R_PLAYERS])):
         if (seat == search.landlord) != (owner == search.landlord):
@@ -42,7 +42,7 @@ def _fewest_turns(search: SolverMemory, top: int, hands: np.ndarray, owner: int,
 
 @part_kernel
 def _open_frame(search: SolverMemory, depth: int, hand: np.uint64, top: int) -> None:
-    """Begin to try every lead from a hand, listed on the stack of moves from ``top`` on."""
+    """Begin a search frame for a hand by listing all its leads on the move stack from ``top`` on."""
     frame = search.moves.work[depth]
     frame.hand, frame.next, frame.end = hand, top, game.append_leads(search.moves, top, hand, search.rules)
 
@@ -57,7 +57,7 @@ def _retreat(moves: game.Moves, depth: int) -> int:
 
 @inline_kernel
 def _weigh_move(search: SolverMemory, depth: int, index: int, hands: np.ndarray, owner: int) -> tuple[int, int, int]:
-    """Return a move's weight, the number of beatable moves, and how many of those no unbeatable move covers."""
+    """Return a move's ``_weight_of_target``, and the counts of beatable and of uncovered moves after it."""
     moves, frame = search.moves, search.moves.work[depth]
     code = game.code_after_move(moves, moves.mains[index], moves.kickers[index], search.rules)
     weight, kept = (
@@ -80,7 +80,7 @@ def _segment_of(moves: game.Moves, index: int) -> int:
 
 @inline_kernel
 def _advance(moves: game.Moves, depth: int, index: int, weight: int, beatable: int, without_master: int) -> int:
-    """Make a move, and return the depth after it."""
+    """Enter the search frame after a move, with the move's weight and counts, and return the new depth."""
     segment, frame = _segment_of(moves, index), moves.work[depth + 1]
     moves.tally[segment] += weight
     frame.segment, frame.weight, frame.beatable, frame.without_master = segment, weight, beatable, without_master

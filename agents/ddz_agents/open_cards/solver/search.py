@@ -36,7 +36,7 @@ FROM_TABLE = 4
 def find_acting_seat(
     hands: np.ndarray, owner: int, code: np.uint64, first: int, rules: np.ndarray
 ) -> tuple[int, int, np.uint64]:
-    """Find the seat that acts on a target: the first one after its owner that can beat it, else the owner.
+    """Find the first seat after the owner of the move on the table that can beat it, else the owner.
 
     Args:
         hands: The hands, shape ``[3]``.
@@ -80,7 +80,7 @@ def _swap_best_to_front(moves: game.Moves, index: int, end: int) -> None:
 
 @inline_kernel
 def open_child(search: SolverMemory, ply: int, index: int) -> int:
-    """Make a move, and return its value if known at once, or -1 after putting the child on the stack."""
+    """Play a node's move, and return its value if known at once, or -1 after pushing the child node."""
     rules = search.rules
     frame, child, moves = search.frames[ply], search.frames[ply + 1], search.moves
     seat, main = frame.seat, moves.mains[index]
@@ -125,7 +125,7 @@ def _wins_at_once(search: SolverMemory, ply: int) -> bool:
 
 @part_kernel
 def _drop_losing_moves(search: SolverMemory, ply: int) -> int:
-    """Drop the node's moves that lose at once, and return the node's value if that decides it, else -1."""
+    """Drop a node's moves that lose at once, and return the node's value if one is known by then, else -1."""
     frame, moves = search.frames[ply], search.moves
     landlord = frame.seat == search.landlord
     wins = 1 if landlord else 0
@@ -196,7 +196,7 @@ def _open_node(search: SolverMemory, ply: int) -> int:
 
 @pure_kernel
 def set_root(search: SolverMemory, row: np.ndarray, goal: int) -> None:
-    """Start a search at an engine state between two moves, letting seats pass that cannot answer.
+    """Set up a search from an engine state between two moves, skipping seats that cannot answer.
 
     Args:
         search: Memory; the table is kept.
@@ -238,7 +238,7 @@ def _wanted_value(search: SolverMemory, ply: int) -> int:
 
 @inline_kernel
 def _close_node(search: SolverMemory, ply: int, value: int) -> int:
-    """Store a node's value unless it comes from the transposition table, and return it without its mark."""
+    """Return a node's value, storing it in the transposition table unless it came from there."""
     frame = search.frames[ply]
     if value & FROM_TABLE == 0:
         store(search.table, frame.bucket, frame.name, frame.goal, value, search.control[0].nodes - frame.start)
@@ -257,7 +257,7 @@ def _try_next_move(search: SolverMemory, ply: int) -> int:
 
 @pure_kernel
 def run_search(search: SolverMemory, budget: int) -> int:
-    """Continue the search for at most ``budget`` nodes.
+    """Continue the search for at most ``budget`` nodes, and return its status.
 
     The root is line 0 of ``hands`` and ``frames``; the status is ``FRESH`` at first, or ``DONE``.
 

@@ -1,4 +1,4 @@
-"""The open-card solver, which finds the winner, each move's value, the stake, and the line to the end."""
+"""The open-card solver: the winner, the value of each move, the stake, and a line to the end."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Solution:
 
 
 class OpenSolver(WritableAfterUnpickling):
-    """A solver for positions under one set of rules with all hands known, whose table keeps proven results.
+    """A solver of open-card positions under one set of rules, which reuses proven results across calls.
 
     Args:
         rules: The rules of the positions.
@@ -72,7 +72,7 @@ class OpenSolver(WritableAfterUnpickling):
         self._search.table[...] = 0
 
     def solve(self, state: State, *, goal: int = WIN, seconds: float | None = None) -> Solution:
-        """Determine which side wins from a state.
+        """Determine whether the landlord's side wins, or reaches a given goal, from a state.
 
         Args:
             state: A position between two moves, of the solver's rules.
@@ -87,7 +87,7 @@ class OpenSolver(WritableAfterUnpickling):
         return self.solve_row(state.row, goal, _deadline(seconds))
 
     def solve_row(self, row: Words, goal: int = WIN, stop: float | None = None) -> Solution:
-        """Determine which side wins from an engine state row, which is not checked.
+        """Determine which side wins from a game-state array, without checking the array.
 
         Args:
             row: The position, shape ``[32]``, uint64.
@@ -113,7 +113,7 @@ class OpenSolver(WritableAfterUnpickling):
         return Solution(wins, reason, int(control["nodes"]), time.perf_counter() - start)
 
     def solve_after(self, row: Words, move: Move, stop: float | None = None) -> Solution:
-        """Determine which side wins after a given move.
+        """Determine which side wins after a given move from the position in a game-state array.
 
         Args:
             row: The position before it, shape ``[32]``.
@@ -166,7 +166,7 @@ class OpenSolver(WritableAfterUnpickling):
         return line
 
     def _find_move(self, game: State, landlord_wins: bool, stop: float | None) -> Move | None:
-        """Find a move that keeps a known result, or return None if a limit was reached first."""
+        """Choose a line's next move, which must win for the winner, or return None if a limit was reached first."""
         moves = sorted(list_legal_moves(game.row, self._words), key=lambda move: -len(move.cards))
         if (game.seat == int(game.row[at.LANDLORD])) != landlord_wins:
             return next((move for move in sorted(moves, key=lambda move: move.main) if move.main), moves[0])
@@ -175,7 +175,7 @@ class OpenSolver(WritableAfterUnpickling):
         )
 
     def fewest_moves(self, hand: Hand) -> int:
-        """Return the fewest moves that play a hand out without interference, or 0 for an empty hand."""
+        """Return the fewest moves in which a hand can be played out if all others pass, 0 for an empty hand."""
         search = self._search
         return int(fewest_turns(search.turns, search.moves, 0, np.uint64(hand.word), self._words)) if len(hand) else 0
 

@@ -1,4 +1,4 @@
-"""Two-player no-limit hold'em agents (the policy, and UCT with either simulation), and a hand between them."""
+"""Agents for two-player no-limit hold'em (the paper's policy, UCT and random), and a hand between two agents."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Player = Literal["payoff", "uct-dealt", "uct-stake", "random"]
 
 
 class HoldemError(DouDizhuError):
-    """The named agent or option does not exist."""
+    """Raised when a hold'em agent or one of its options does not exist."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class HoldemOptions(Options):
 
 
 class HoldemAgent:
-    """A hold'em agent that plays by the paper's policy, by UCT whose simulations bet by it, or at random.
+    """A hold'em agent that plays by the paper's policy, by UCT with this policy in simulations, or at random.
 
     Raises:
         HoldemError: If there is no such agent or option.
@@ -64,7 +64,7 @@ class HoldemAgent:
         self.options = options
 
     def act(self, hole: Cards, board: Cards, bets: npt.NDArray[np.int64], rng: np.random.Generator) -> int:
-        """Choose an action in the betting.
+        """Choose a betting action from the agent's two cards, the board and the bets.
 
         Args:
             hole: Its own two cards (:mod:`ddz_papers.payoff_policy.holdem.cards`).
@@ -102,7 +102,7 @@ def bets_seen_by(bets: npt.NDArray[np.int64], player: int) -> npt.NDArray[np.int
 def play_hand(
     players: Sequence[HoldemAgent], deck: Cards, button: int, rngs: Sequence[np.random.Generator]
 ) -> tuple[int, int]:
-    """Play a hand of hold'em between two agents.
+    """Play a hand of hold'em; return the chips that the first player won, and those it had in the pot.
 
     Args:
         players: The two agents.

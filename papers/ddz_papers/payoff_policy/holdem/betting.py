@@ -44,7 +44,7 @@ _payoff, _opponent, _final = pure_kernel(expected_payoff), pure_kernel(opponent_
 
 
 def new_bets(button: int) -> npt.NDArray[np.int64]:
-    """Return the bets after the blinds, shape ``[PLACES]``, int64."""
+    """Return the array of bets after the blinds, shape ``[PLACES]``, int64."""
     bets = np.zeros(PLACES, np.int64)
     bets[button], bets[1 - button] = SMALL_BLIND, BIG_BLIND
     bets[TURN] = bets[BUTTON] = button
@@ -65,7 +65,7 @@ def is_legal(bets: np.ndarray, action: int) -> bool:
 
 @inline_kernel
 def can_check(bets: np.ndarray) -> bool:
-    """Return whether the player to act may check."""
+    """Return whether the player to act may check, having as many chips in the pot as the other player."""
     return bool(bets[bets[TURN]] == max(bets[0], bets[1]))
 
 
@@ -100,7 +100,7 @@ def take_action(bets: np.ndarray, action: int) -> None:
 
 @pure_kernel
 def best_action(bets: np.ndarray, win_rate: float, full: bool, by_stage: bool) -> int:
-    """Choose the action of the highest expected payoff by equation 1, which is the paper's policy (figure 6).
+    """Return the action with the highest expected payoff by equation 1, the paper's policy (figure 6).
 
     To fold loses what is in the pot.  Where a check costs nothing no player folds: the equation would do so with
     the worst hands, because its loss rate counts chips that are lost anyway.
@@ -125,7 +125,7 @@ def _opponent_win_rate(bets: np.ndarray, win_rate: float, how: int) -> float:
 
 @pure_kernel
 def simulate(bets: np.ndarray, win_rate: float, how: int, full: bool, by_stage: bool) -> float:
-    """Bet to the end by the policy for both sides; return the searcher's payoff by equation 4, or a fold's loss."""
+    """Bet to the end by the policy for both players; return the searcher's payoff (equation 4, or a fold)."""
     while bets[OVER] == 0:
         rate = win_rate if bets[TURN] == 0 else _opponent_win_rate(bets, win_rate, how)
         take_action(bets, best_action(bets, rate, full, by_stage))
@@ -138,7 +138,7 @@ def simulate(bets: np.ndarray, win_rate: float, how: int, full: bool, by_stage: 
 def search_betting(
     bets: np.ndarray, win_rates: np.ndarray, how: int, full: bool, by_stage: bool, exploration: float
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Search the betting by UCT, with one iteration per win rate.
+    """Search the betting by UCT, with one iteration per win rate; return the actions' visits and mean payoffs.
 
     Args:
         bets: The searcher, who is the first player, is to act, shape ``[PLACES]``, int64.

@@ -26,7 +26,7 @@ def _straight(ranks: int) -> int:
 
 @pure_kernel
 def _highest(ranks: int, count: int) -> int:
-    """Return the ``count`` highest ranks of a set, the highest first, in four bits each."""
+    """Pack the ``count`` highest ranks of a rank set into an integer, four bits each, the highest first."""
     packed = np.int64(0)
     for rank in range(12, -1, -1):
         if count > 0 and ranks >> rank & 1:
@@ -93,7 +93,7 @@ def hand_strength(cards: np.ndarray) -> int:
 
 @kernel
 def write_showdowns(hole: np.ndarray, board: np.ndarray, results: np.ndarray, state: np.uint64) -> None:
-    """Deal the opponent's cards and the rest of the board, uniformly, and compare the hands.
+    """Deal random opponents' cards and boards, and write the results of the showdowns to ``results``.
 
     Args:
         hole: The own two cards, int64.
@@ -126,7 +126,7 @@ def write_showdowns(hole: np.ndarray, board: np.ndarray, results: np.ndarray, st
 def sample_showdowns(
     hole: npt.NDArray[np.int64], board: npt.NDArray[np.int64], count: int, rng: np.random.Generator
 ) -> npt.NDArray[np.float64]:
-    """Sample the results of showdowns against random hands: 1, 0 or a half, shape ``[count]``.
+    """Sample showdowns against random hands, and return 1, 0 or a half for each, shape ``[count]``.
 
     Args:
         hole: The own two cards.

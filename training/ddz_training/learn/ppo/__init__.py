@@ -1,1 +1,1 @@
-"""PPO by self-play; start reading at :mod:`.ppo`, the algorithm, which :mod:`.selfplay` turns into a run."""
+"""PPO by self-play: :mod:`.ppo` holds the algorithm, and :mod:`.selfplay` runs it on groups of games."""

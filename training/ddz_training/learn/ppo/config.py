@@ -116,7 +116,7 @@ class GamesConfig(TrainingSettings):
     eval_opponents: tuple[str, ...] = ("random", "rules")
 
     def check(self) -> None:
-        """Refuse settings that contradict each other."""
+        """Raise an error for settings that contradict each other, such as shares that exceed 1 together."""
         super().check()
         if self.num_envs % self.groups:
             raise InvalidTrainingError(f"groups={self.groups} must divide num_envs={self.num_envs}")
@@ -129,7 +129,7 @@ class GamesConfig(TrainingSettings):
 
     @classmethod
     def for_device(cls, device: str | None) -> Self:
-        """Make the default settings for a device, or those for a CPU if the device is None.
+        """Return the default settings for a device, or those for a CPU if the device is None.
 
         Raises:
             InvalidTrainingError: If the device is unknown.
@@ -146,7 +146,7 @@ class GamesConfig(TrainingSettings):
 
 @dataclass(frozen=True)
 class SelfPlayConfig(GamesConfig):
-    """The settings of a PPO self-play run, which determine its result together with its length.
+    """The settings of a PPO self-play run, which together with its length determine its result.
 
     Attributes:
         clip_coef: ε of the clipped objective.

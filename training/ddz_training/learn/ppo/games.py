@@ -1,4 +1,4 @@
-"""The games of a rollout, which decide who plays which side and record every step.
+"""The games of a rollout: who plays which side, and the record of every step.
 
 Every step of a group of games has the same parts: :meth:`RolloutGames.turn` says who is to decide,
 :meth:`RolloutGames.encode_decisions` writes the decisions as bytes, the networks choose, and :meth:`RolloutGames.play`
@@ -70,7 +70,7 @@ class RecordedSteps(NamedTuple):
 
     @classmethod
     def allocate(cls, steps: int, games: int) -> RecordedSteps:
-        """Make empty arrays that hold the records of the given numbers of steps and games."""
+        """Allocate arrays of zeros for the records of ``steps`` steps of ``games`` games."""
         return cls._make(np.zeros((steps, games, *shape), kind) for kind, *shape in _STEP_ARRAYS)
 
     def for_games(self, games: slice) -> RecordedSteps:
@@ -105,14 +105,14 @@ def _count_actions(bits: np.ndarray, counts: np.ndarray) -> None:
 
 @kernel
 def _order_first_actions(slots: Slots) -> None:
-    """Preset every game's next action to its first legal action, which is final where it is the only one."""
+    """Preset every game's next action to its first legal action, the final choice where there is no other."""
     for index in range(slots.games.shape[0]):
         slots.games[index]["order"] = ACT
         slots.games[index]["action"] = np.int64(nth_legal(slots.bits[index], U0))
 
 
 class RolloutGames:
-    """A group of games that are played in step and record what the learner sees and does.
+    """A group of games played in lockstep, with a record of what the learner sees and does.
 
     Args:
         batch: The games; it must write observations and concealed cards, and masks if agents play by name.
@@ -165,7 +165,7 @@ class RolloutGames:
         self._draw_sides(self.sides == NO_SIDE)
 
     def _pin_memory(self, arrays: Sequence[npt.NDArray[Any]]) -> Sequence[npt.NDArray[Any]]:
-        """Move arrays to pinned memory, from which a GPU can copy, if pinning is enabled."""
+        """Copy arrays to pinned memory, from which a GPU copies faster, if pinning is enabled."""
         return [torch.from_numpy(array).pin_memory().numpy() for array in arrays] if self._pinned else arrays
 
     @property
@@ -206,7 +206,7 @@ class RolloutGames:
             self.legal_actions, self.legal_values = self._pin_memory(new_legal_actions(2 * int(ends[-1])))
 
     def encode_decisions(self, first: int, stop: int, scratch: RuleWorkspace) -> None:
-        """Write the decisions of games ``first..stop-1`` after :meth:`find_decisions`; runs without the GIL."""
+        """Write the network inputs of the due decisions of games ``first..stop-1``, without holding the GIL."""
         indices = self._rows, self._pair_starts, self.against_rules
         slots, outputs = self.batch.slots, (self.decisions, self.legal_actions, self.legal_values)
         describe_decisions(first, stop, slots, *indices, self._memory, scratch, *outputs)
@@ -244,7 +244,7 @@ class RolloutGames:
         played.rows[step, self.learner_games] = first_row + np.arange(len(self.learner_games))
 
     def record_results(self, played: RecordedSteps, step: int) -> None:
-        """Record the results of the actions, and draw who plays the games that begin."""
+        """Record rewards and ends of games after a step, and draw who plays which side in the next games."""
         batch, done = self.batch, self.batch.done
         seats, roles = (part[step].astype(np.int64) for part in (played.seats, played.roles))
         landlords = np.where(roles == NO_ROLE, -1, (seats - roles) % batch.rules.players)

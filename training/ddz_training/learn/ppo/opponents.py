@@ -109,7 +109,7 @@ class FrozenAgent:
 
 @pure_kernel
 def _write_planned_actions(rows: np.ndarray, games: np.ndarray, plans: np.ndarray, actions: np.ndarray) -> None:
-    """Write the planned move's action for the current stage of each of the given games."""
+    """Write, for each given game, the next action of the move that the agent has planned in it."""
     for index in range(games.size):
         row, plan = rows[games[index]], plans[games[index]]
         if row[STAGE] == STAGE_KICKER:

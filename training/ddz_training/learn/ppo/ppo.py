@@ -123,7 +123,7 @@ class Rollout:
 
 
 def expand_rows(sizes: Tensor, pairs: int) -> tuple[Tensor, Tensor]:
-    """Map each legal action to its decision, and each decision to its first action, from the action counts."""
+    """Return each legal action's decision and each decision's first action, from the numbers of actions."""
     rows = torch.repeat_interleave(torch.arange(len(sizes), device=sizes.device), sizes, output_size=pairs)
     return rows, sizes.cumsum(0) - sizes
 
@@ -189,7 +189,7 @@ def collect_rollout(
 def _collect_group(
     games: RolloutGames, generator: torch.Generator, played: RecordedSteps, players: RolloutPolicies, threads: Threads
 ) -> list[tuple[list[Tensor], Choice]]:
-    """Play one group; return the decisions per step, as a rollout's first five fields, and the choices made."""
+    """Play one group of games for a rollout, and return each step's decisions and choices."""
     collected: list[tuple[list[Tensor], Choice]] = []
     rows, has_past = 0, players.past_policy is not None
     count = games.batch.num_games
@@ -230,7 +230,7 @@ def _choose_actions(
 
 
 def to_device(array: npt.NDArray[Any], device: torch.device) -> Tensor:
-    """Copy a NumPy array to a device as a tensor."""
+    """Copy a NumPy array to a device as a tensor, without waiting for copies to a GPU."""
     tensor = torch.from_numpy(array)
     return tensor.clone() if device.type == "cpu" else tensor.to(device, non_blocking=True)
 
@@ -390,7 +390,7 @@ def _accumulate_backwards(
 
 
 def find_large_advantages(advantages: Floats, quantile: float, floor: float) -> BoolArray:
-    """Find the advantages with large absolute values, from which the policy learns most.
+    """Return a mask of the advantages with large absolute values, from which the policy learns most.
 
     Args:
         advantages: Shape ``[n]``, not normalized.
@@ -451,7 +451,7 @@ class Learner(ABC):
 
     @abstractmethod
     def sample_actions(self, logits: Tensor, rows: Tensor, count: int, generator: torch.Generator) -> Choice:
-        """Sample the actions for a rollout's decisions (:data:`ActionSampler`)."""
+        """Sample an action for each of a rollout's decisions, given the logits of its legal actions."""
 
     @abstractmethod
     def estimate(self, rollout: Rollout) -> tuple[Floats, Advantages]:
@@ -459,7 +459,7 @@ class Learner(ABC):
 
     @abstractmethod
     def loss(self, rollout: Rollout, rows: npt.NDArray[np.intp], spent: float) -> tuple[Tensor, LossSums]:
-        """Compute summed losses of the given decisions, and the sums of a fixed set of statistics.
+        """Compute the summed loss of the given decisions, and the sums of their statistics for the curves.
 
         Args:
             rollout: The rollout.
@@ -556,7 +556,7 @@ class PpoLearner(Learner):
     _config: SelfPlayConfig
 
     def sample_actions(self, logits: Tensor, rows: Tensor, count: int, generator: torch.Generator) -> Choice:
-        """Sample actions from the policy's probabilities."""
+        """Sample actions from the policy's probabilities, keeping a share of near-certain decisions for the loss."""
         return sample_actions(logits, rows, count, generator, self._config.settled_share)
 
     def estimate(self, rollout: Rollout) -> tuple[Floats, Advantages]:
@@ -588,7 +588,7 @@ class PpoLearner(Learner):
         return noted
 
     def loss(self, rollout: Rollout, rows: npt.NDArray[np.intp], spent: float) -> tuple[Tensor, LossSums]:
-        """Compute the losses of the policy and the critic."""
+        """Return the sum of the policy's and the critic's losses, and the sums of the loss statistics."""
         config, index = self._config, rollout.to_index(rows)
         entropy_weight = config.ent_coef + spent * (config.final_ent_coef - config.ent_coef)
         policy, sums = self.policy_loss(rollout, *rollout.select_policy_rows(rows), entropy_weight)

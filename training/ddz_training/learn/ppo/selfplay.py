@@ -177,7 +177,7 @@ class SelfPlay(Training):
         return statistics | self._count_played(rollout.played, len(usable), meter) | {"explained_variance": explained}
 
     def _count_played(self, played: RecordedSteps, usable: int, meter: UpdateMeter) -> dict[str, float]:
-        """Add to the counters what all processes have played, and return the figures of this update."""
+        """Add what all processes have played to the counters, and return the statistics of this update."""
         won = np.count_nonzero(played.done & (played.roles == 0))  # the last to act went out
         counts = [float(count) for count in (played.done.size, usable, np.count_nonzero(played.done), won)]
         steps, decisions, games, won, workers = self.processes.sum_numbers([*counts, meter.workers]).tolist()
@@ -220,11 +220,11 @@ class SelfPlay(Training):
         return self.learner.trusted_critic
 
     def make_evaluation_policy(self) -> CompiledPolicy:
-        """Make a policy with the current weights, for evaluations."""
+        """Return the policy as it would be saved, compiled for evaluation games."""
         return CompiledPolicy(self.to_weights())
 
     def to_weights(self) -> Weights:
-        """Make the contents of a file with the networks' weights and notes for its readers."""
+        """Return the weights of the policy and the critic as saved to a file, with notes for its readers."""
         config, counters = self.config, self.counters
         notes = {
             "seed": config.seed,
@@ -250,7 +250,7 @@ class SelfPlay(Training):
         return self.processes.is_leader
 
     def broadcast(self, number: float) -> float:
-        """Return the first process's number to all processes."""
+        """Return the first process's number in every process."""
         return self.processes.broadcast(number)
 
     def save(self, folder: Path) -> None:
@@ -260,7 +260,7 @@ class SelfPlay(Training):
         self.save_checkpoint(folder / CHECKPOINT)
 
     def close(self) -> None:
-        """End the threads of the run and close its opponents."""
+        """Stop the run's threads and close its opponents."""
         self._threads.close()
         for group in self.groups:
             group.close()
@@ -306,7 +306,7 @@ class SelfPlay(Training):
             raise CheckpointError(str(error)) from error
 
     def _restore(self, arrays: Arrays, about: dict[str, Any], where: str) -> None:
-        """Restore the run from a :meth:`state` with the same settings, apart from bookkeeping settings.
+        """Restore the run from the result of :meth:`state`.
 
         Raises:
             DouDizhuError: If something does not fit; KeyError, TypeError or ValueError: if something is missing.
@@ -336,7 +336,7 @@ class SelfPlay(Training):
         wanted: Mapping[str, Any] | None = None,
         processes: Processes | None = None,
     ) -> Self:
-        """Read a run from its checkpoint in order to continue it.
+        """Create a run that continues an earlier one from its checkpoint.
 
         Args:
             path: The file.
@@ -398,7 +398,7 @@ def new_games(config: GamesConfig, group: int) -> RolloutGames:
 
 
 def new_generator(config: GamesConfig, group: int) -> torch.Generator:
-    """Make the random generator on the device that draws the actions for one group of games."""
+    """Create the random generator, on the device, from which the actions of one group of games are drawn."""
     seed = _group_seed(config, group).generate_state(2, np.uint64)[1]
     return torch.Generator(config.device).manual_seed(int(seed >> np.uint64(1)))
 
@@ -422,7 +422,7 @@ class UpdateMeter:
         self._rollout = self.workers = 0.0
 
     def end_rollout(self) -> None:
-        """Record the time at which the rollout ends."""
+        """Record the rollout's duration, and how busy the threads were in it."""
         self._rollout = time.perf_counter() - self._began
         self.workers = (self._threads.busy - self._busy) / (self._threads.threads * self._rollout)
 

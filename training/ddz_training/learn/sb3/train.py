@@ -81,7 +81,7 @@ class Sb3Config(TrainingSettings):
 
 
 def new_games(config: Sb3Config, threads: int | None = None) -> MaskedVecEnv:
-    """Make the games of a run; a peasant's win counts as much as the landlord's, as is usual in learning.
+    """Create the games of a run, in which a peasant's win counts as much as the landlord's.
 
     Args:
         config: The settings.
@@ -93,7 +93,7 @@ def new_games(config: Sb3Config, threads: int | None = None) -> MaskedVecEnv:
 
 
 def new_model(config: Sb3Config, env: MaskedVecEnv) -> MaskablePPO:
-    """Make a MaskablePPO model with random weights."""
+    """Create a MaskablePPO model with random weights and the settings of the run."""
     names = ("learning_rate", "n_steps", "n_epochs", "gamma", "gae_lambda", "ent_coef", "seed", "device")
     settings: dict[str, Any] = {name: getattr(config, name) for name in names}
     settings["batch_size"] = min(config.batch_size, config.num_envs * config.n_steps)
@@ -157,7 +157,7 @@ class Sb3Training(Training):
         self.model.set_logger(Logger(None, formats))
 
     def learn(self) -> dict[str, float]:
-        """Do one update of MaskablePPO."""
+        """Collect ``num_envs * n_steps`` decisions, and train the model on them."""
         self.model.learn(self._size, reset_num_timesteps=False)
         self.counters.decisions = self.model.num_timesteps
         return {}
@@ -168,7 +168,7 @@ class Sb3Training(Training):
         return bool(every) and decisions // every > (decisions - self._size) // every
 
     def make_evaluation_policy(self) -> TorchModel:
-        """Make a policy with the current weights, for evaluations."""
+        """Return the model's current network as a PyTorch policy for evaluation games."""
         module = Sb3Module(self.model.policy)
         return TorchModel(module, module.dtype)
 

@@ -50,7 +50,7 @@ class MaskedVecEnv(VecEnv):
         super().__init__(games.num_envs, games.single_observation_space, games.single_action_space)
 
     def seed(self, seed: int | None = None) -> Sequence[int | None]:
-        """Seed the games that the next reset deals.
+        """Draw a seed for each game's next deal from the run's seed, and return the seeds.
 
         SB3 gives game i the seed plus i, so that runs with the seeds 0 and 1 share all streams of deals but one.  Here
         the seeds of the games are drawn from the run's (:class:`numpy.random.SeedSequence`).
@@ -107,5 +107,5 @@ class MaskedVecEnv(VecEnv):
         return [issubclass(wrapper_class, Monitor) for _ in self._get_indices(indices)]
 
     def close(self) -> None:
-        """Close the opponents in the games."""
+        """Close the games, and with them the agents that play as opponents."""
         self.games.close()

@@ -1,1 +1,1 @@
-"""The citable benchmark, with fixed deals, a fixed field of opponents, and results that anybody can recompute."""
+"""The public benchmark, with fixed deals, fixed opponents, and results that anybody can recompute."""

@@ -65,7 +65,7 @@ class DealList:
         return hashlib.sha256("".join(lines).encode()).hexdigest()
 
     def check(self) -> None:
-        """Deal the list again, and compare it with the committed hash.
+        """Deal the whole list again, and compare the SHA-256 of its deals with the committed one.
 
         Raises:
             BenchmarkChangedError: If they differ from those that were committed.
@@ -116,7 +116,7 @@ DEALS: Mapping[str, DealList] = {
 
 
 def find_deal_list(name: str) -> DealList:
-    """Find a deal list by its name.
+    """Return the benchmark's deal list with a given name.
 
     Raises:
         InvalidBenchmarkRequestError: If there is none.
@@ -125,7 +125,7 @@ def find_deal_list(name: str) -> DealList:
 
 
 def deal_list_of_hands(name: str, hands: tuple[str, ...]) -> DealList:
-    """Make a deal list from given hands; agents' random numbers come from the seed of the ``choosing`` list."""
+    """Make a deal list from given hands, seeding the agents' random numbers as in the ``choosing`` list."""
     deals = DealList(name, DEALS["choosing"].seed, len(hands), "", "given hands", hands)
     return replace(deals, sha256=deals._current_sha256)
 
@@ -141,7 +141,7 @@ _SHOWN = 3
 
 @dataclass(frozen=True)
 class FieldMember:
-    """A fixed opponent in the benchmark.
+    """A fixed opponent in the benchmark, with its name and its agent specification.
 
     Attributes:
         name: Its name in results.
@@ -176,7 +176,7 @@ ANCHOR = "rules"
 
 @dataclass(frozen=True)
 class SamplePosition:
-    """A position in which each fixed opponent must choose its committed move.
+    """A position in which the benchmark compares each fixed opponent's move with the recorded move.
 
     Attributes:
         deal: Number of the deal under :data:`SAMPLE_SEED`.
@@ -191,13 +191,13 @@ class SamplePosition:
 
 
 def read_positions() -> list[SamplePosition]:
-    """Read the committed sample positions, in which the benchmark checks its opponents' moves."""
+    """Read the sample positions in which the benchmark checks the moves of its fixed opponents."""
     games = json.loads(POSITIONS_FILE.read_text(encoding="utf-8"))
     return [SamplePosition(game["deal"], tuple(game["moves"].split()[:ply])) for game in games for ply in game["asked"]]
 
 
 def choose_moves(agent: str, positions: Sequence[SamplePosition]) -> list[str]:
-    """Let an agent choose a move in each position, after it has observed the game so far as usual.
+    """Return an agent's moves in sample positions, as text; the agent first observes each game so far.
 
     Args:
         agent: Its specification.
@@ -225,14 +225,14 @@ def hash_moves(moves: Iterable[str]) -> str:
 
 @functools.cache
 def read_committed_moves() -> Mapping[str, tuple[str, ...]]:
-    """Read the moves that each fixed opponent is committed to choose in the sample positions."""
+    """Read the recorded moves of every fixed opponent in the sample positions, by opponent name."""
     document = json.loads(MOVES_FILE.read_text(encoding="utf-8"))
     return {name: tuple(moves.split()) for name, moves in document.items()}
 
 
 @functools.cache
 def check_member(member: FieldMember) -> None:
-    """Check, once per process, that a fixed opponent still chooses its committed moves in the sample positions.
+    """Check, once per process, that a fixed opponent still chooses its recorded moves in the sample positions.
 
     Raises:
         BenchmarkChangedError: If it plays another move somewhere.

@@ -1,4 +1,4 @@
-"""Benchmark ratings: those of the fixed field, written by ``docs/benchmark_tables.py``, and one for a new agent."""
+"""The committed ratings of the benchmark's fixed opponents, and the rating of another agent against them."""
 
 from __future__ import annotations
 
@@ -32,20 +32,20 @@ class FieldRatings:
 
     @property
     def fixed(self) -> dict[str, float]:
-        """The ratings of the fixed opponents without intervals, against which other agents are rated."""
+        """The fixed opponents' ratings by name, without intervals, as the basis for rating another agent."""
         return {name: interval.mean for name, interval in self.elo.items()}
 
 
 @functools.cache
 def read_field_ratings() -> FieldRatings:
-    """Read the committed ratings of the benchmark's fixed opponents."""
+    """Read the ratings of the benchmark's fixed opponents, with intervals, from the package's ratings file."""
     document = json.loads(RATINGS_FILE.read_text(encoding="utf-8"))
     elo = {name: Interval(mean, low, high, document["deals"]) for name, (mean, low, high) in document["elo"].items()}
     return FieldRatings(elo, document["played"])
 
 
 def rate_in_field(records: Sequence[GameResult], name: str, ratings: Mapping[str, float]) -> Interval:
-    """Rate an agent by its games against the benchmark's fixed opponents, whose ratings are known.
+    """Compute an agent's Elo rating from its games against fixed opponents, whose ratings are known.
 
     Raises:
         InvalidBenchmarkRequestError: If there are none.
@@ -57,7 +57,7 @@ def rate_in_field(records: Sequence[GameResult], name: str, ratings: Mapping[str
 
 
 def make_placement_table(name: str, rating: Interval, ratings: FieldRatings) -> Table:
-    """Make the table of the fixed opponents' ratings and one other agent's rating, strongest first."""
+    """Make a table that ranks the fixed opponents and one other agent by Elo rating, strongest first."""
     ranking = sorted({**ratings.elo, name: rating}.items(), key=lambda item: -item[1].mean)
     rows = [(f"→ {player}" if player == name else player, elo.elo()) for player, elo in ranking]
     note = f"Elo, {ANCHOR} = 0; the field's from {ratings.played}, taken as exact."

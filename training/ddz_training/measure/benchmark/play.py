@@ -1,4 +1,4 @@
-"""Playing the benchmark, and the submitted games file, which anybody can recompute and play again.
+"""Benchmark runs and their results files, which anybody can check and replay.
 
 It is a file of results like any other (:mod:`ddz_training.measure.store`), one line per game.  The settings have the
 deals (list, seed, SHA-256), the agents by name, the digests of the files that they read and, for the field, of their
@@ -43,7 +43,7 @@ _SHOWN = 3
 
 
 class BenchmarkContest(NamedTuple):
-    """The agents, pairs and deals of a benchmark run.
+    """The agents, the pairs of opponents and the list of deals of a benchmark run.
 
     Attributes:
         agents: Specification of each agent by its name in results.
@@ -57,12 +57,12 @@ class BenchmarkContest(NamedTuple):
 
     @property
     def arena(self) -> Arena:
-        """The arena in which the contest is played."""
+        """The arena (agents, rules and deals) that plays the contest's games."""
         agents, names = tuple(self.agents.values()), tuple(self.agents)
         return Arena(agents, RULES, self.deals.seed, names=names, hands=self.deals.hands)
 
     def check_members(self) -> None:
-        """Check that the benchmark's fixed opponents are the committed ones.
+        """Check that the contest's fixed opponents still choose their recorded moves.
 
         Raises:
             BenchmarkChangedError: If one is not.
@@ -71,7 +71,7 @@ class BenchmarkContest(NamedTuple):
             check_member(FIELD[name])
 
     def settings(self) -> dict[str, Any]:
-        """Return the settings for the contest's results file."""
+        """Return the settings that the contest's results file records: rules, deals, agents and hashes of moves."""
         return {
             "format": FORMAT,
             "rules": RULES.name,
@@ -93,7 +93,7 @@ class BenchmarkContest(NamedTuple):
         return self.arena.store(path, True, self.settings())
 
     def play(self, deals: Iterable[int], **how: Any) -> list[GameResult]:
-        """Play deals of the contest, timing each decision individually.
+        """Play the given deals of the contest, timing each decision individually.
 
         Args:
             deals: Their numbers.
@@ -133,7 +133,7 @@ def contest_within_field(deals: DealList, *, quick: bool = False) -> BenchmarkCo
 
 
 def _specs_of_field(quick: bool) -> dict[str, str]:
-    """Return the specifications of the fixed opponents, or only of the quick ones, by name."""
+    """Return the fixed opponents' specifications by name, optionally only those of the quick opponents."""
     return {member.name: member.agent for member in FIELD.values() if member.quick or not quick}
 
 
@@ -145,7 +145,7 @@ def play_benchmark(
     store: ResultStore[GameResult] | None = None,
     on_progress: OnProgress = ignore_progress,
 ) -> list[GameResult]:
-    """Play a benchmark contest, provided that its deals and opponents are the committed ones.
+    """Play a benchmark contest after checking that its deals and its fixed opponents are unchanged.
 
     Args:
         contest: Agents, pairs and deals of a benchmark run.
@@ -175,7 +175,7 @@ def play_benchmark(
 
 @dataclass(frozen=True)
 class BenchmarkResults:
-    """The games of a benchmark run or of its results file.
+    """The games of a benchmark run, with the code versions and the agent files that produced them.
 
     Attributes:
         contest: Who played whom on which deals.
@@ -204,7 +204,7 @@ class BenchmarkResults:
 def make_results(
     contest: BenchmarkContest, records: Sequence[GameResult], store: ResultStore[GameResult]
 ) -> BenchmarkResults:
-    """Collect the results of a contest's games.
+    """Combine a contest's games with the code versions and agent files that their store has recorded.
 
     Args:
         contest: Who played whom.
@@ -253,7 +253,7 @@ def replay_sample(
     processes: int = 1,
     on_progress: OnProgress = ignore_progress,
 ) -> int:
-    """Replay a sample of a file's deals, and compare how every game ended.
+    """Replay a random sample of a results file's deals, and check that every game ends as recorded.
 
     Args:
         results: What the file holds.

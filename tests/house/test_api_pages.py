@@ -39,7 +39,7 @@ def test_a_function_a_class_a_method_and_a_constant_have_lines() -> None:
     assert games["find_botzone_game(name: str) -> BotzoneGame"] .startswith("Return the Botzone game ")
     assert games["class Combination(category: str, rank: int, length: int, kickers: int)"]  # a named tuple
     assert games["GAMES"].startswith("The games by name")
-    assert state["State.step(move: Move \\| str) -> None"] == "Play a whole move."
+    assert state["State.step(move: Move \\| str) -> None"].startswith("Play a whole move")
     assert state["PRESETS"] == "Every preset by name; `standard` is the default everywhere."  # from another module
 
 

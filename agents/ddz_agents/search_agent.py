@@ -50,7 +50,7 @@ class Position(NamedTuple):
 
 
 def check_decision(row: Words, seat: int, rules: Words, cheats: bool) -> None:
-    """Check that it is a seat's turn at the start of a decision, and that the cards add up.
+    """Check that it is the given seat's turn, that no move is half built, and that the cards add up.
 
     Args:
         row: A view's row, or the whole game for a search that cheats; shape ``[32]``.

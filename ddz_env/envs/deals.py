@@ -63,7 +63,7 @@ def parse_deal(line: str, rules: Rules, seed: int = 0) -> State:
 
 
 def load_deal_function(name: str) -> DealFunction:
-    """Import the deal function named as ``module:function``, also from the current folder.
+    """Import a deal function by its name ``module:function``, with the current folder on the import path.
 
     Raises:
         InvalidDealError: If there is none.

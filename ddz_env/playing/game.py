@@ -110,7 +110,7 @@ def describe_error(error: BaseException) -> str:
 
 
 def _locate_user_code(error: BaseException) -> str:
-    """Return the innermost line of user code in an error's traceback as text, or an empty text."""
+    """Return the innermost line of user code in an error's traceback, or an empty string."""
     ours = {*PACKAGES, *sys.stdlib_module_names}
     for frame, line in reversed([*traceback.walk_tb(error.__traceback__)]):
         file = Path(frame.f_code.co_filename)

@@ -52,7 +52,7 @@ class Card(NamedTuple):
 
     @property
     def suit(self) -> str:
-        """The card's suit, one of ``♠♥♣♦``, or an empty text for jokers."""
+        """The card's suit, one of ``♠♥♣♦``, or an empty string for jokers."""
         return "" if self.is_joker else SUITS[self.copy % 4]
 
     @property

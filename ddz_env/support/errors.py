@@ -179,7 +179,7 @@ def pluralize(number: int, noun: str) -> Message:
 
 
 def suggest_name(name: object, choices: Iterable[str]) -> str:
-    """Return `` (did you mean ...?)`` with the nearest known name, or an empty text if no name is near."""
+    """Return `` (did you mean ...?)`` with the nearest known name, or an empty string if no name is near."""
     if not isinstance(name, str) or len(name) > _MAX_VALUE_LENGTH:
         return ""
     near = difflib.get_close_matches(name, list(choices), n=1)

@@ -55,7 +55,7 @@ class Outcomes(NamedTuple):
         return float(self.wins(landlord).mean())
 
     def gain(self, landlord: int) -> float:
-        """Return the observer's mean return per point at stake if the given seat is the landlord."""
+        """Return the observer's mean return with the given seat as landlord, halved if that is the observer."""
         return float(self.returns[:, landlord, self.seat].mean()) / (2.0 if landlord == self.seat else 1.0)
 
 

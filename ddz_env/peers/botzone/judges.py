@@ -120,7 +120,7 @@ class _MatchTable:
         return next((cards for cards in reversed(self.played[-2:]) if cards), None)
 
     def find_fault(self, answer: Mapping[str, Any]) -> str:
-        """Return the judge's error code for an answer, or an empty text if the answer may be played."""
+        """Return the judge's error code for an answer, or an empty string if the answer may be played."""
         response, newer = answer.get("response"), self._game.has_auction
         if answer["verdict"] != "OK" or (newer and not isinstance(response, list)):
             return f"INVALID_INPUT_VERDICT_{answer['verdict']}"

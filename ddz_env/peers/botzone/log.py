@@ -81,7 +81,7 @@ class BotzoneLog:
 
     @property
     def faults(self) -> list[str]:
-        """The judge's error code for each seat's fault, or an empty text for a seat without one."""
+        """The judge's error code for each seat's fault, or an empty string for a seat without one."""
         last = self.outputs[-1]["display"]
         if "errorInfo" in last:
             at_fault = max(0, last["event"]["player"])

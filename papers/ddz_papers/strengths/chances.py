@@ -171,7 +171,7 @@ def bin_by_chance(
 
 
 def chances_table(saved: ex.SavedResults[ChanceResult]) -> Table:
-    """Make the table of the winning chances shown, in ten bins, beside the share of games won."""
+    """Make the calibration table: the chances of winning that ``ddz web`` shows, against the games won."""
     lines = []
     for tenth, games in enumerate(bin_by_chance(saved.results)):
         if games:

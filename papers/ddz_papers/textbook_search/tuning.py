@@ -232,7 +232,7 @@ class Subject(ABC):
 
 
 class RuleWeights(Subject):
-    """The rule agent's cost weights for one side (landlord or peasants), as weights to tune."""
+    """The rule agent's costs of moves for one side, landlord or peasants, as the vector that is tuned."""
 
     def __init__(self, landlord: bool) -> None:
         self.start = WEIGHTS.astype(np.float64)

@@ -168,7 +168,7 @@ class Server:
     # --- replays ---
 
     def position(self, game: StoredGame, body: Json) -> Json:
-        """Return the position after a number of moves, in a game whose hands may all be shown."""
+        """Return the position after a given number of moves, in a game whose hands may all be shown."""
         replay = self._open_replay(game, body)
         return replay_json(game, replay.seat_view(game.viewer, reveal=True), replay.number)
 

@@ -1,4 +1,4 @@
-"""A rich console that raises an error when its output pipe is closed."""
+"""A console of the Rich library that raises an error when its output pipe is closed."""
 
 from __future__ import annotations
 

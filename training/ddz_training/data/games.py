@@ -43,7 +43,7 @@ class GameRecordError(DataSetError):
 def games_settings(
     agents: Sequence[str], rules: Rules, seed: int | None, *, visits: bool = False, **more: Any
 ) -> dict[str, Any]:
-    """Return the settings stored in a games file, which a resumed recording must match."""
+    """Build the settings to store in a games file; a resumed recording must have the same."""
     who = {"format": FORMAT, "agents": list(agents)}
     return {**who, "rules": rules_to_settings(rules), "seed": seed, "visits": visits, **more}
 

@@ -314,7 +314,7 @@ _COLUMNS = ("observation", "legal", "action", "visits")
 
 
 def load_imitation_dataset(path: str | Path) -> ImitationDataset:
-    """Read the decisions of a data set that had more than one legal action.
+    """Read those decisions from a data set in which more than one action was legal.
 
     The target of a stage is the distribution of its search's visits or, without visits, the action that was chosen.
     Everything is in memory at once, about 600 bytes per decision.

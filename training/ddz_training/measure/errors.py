@@ -22,7 +22,7 @@ class AgentFaultWarning(UserWarning):
 
 
 class WorkerDiedError(DouDizhuError):
-    """Raised when a worker process dies before finishing its tasks; saved results remain."""
+    """Raised when a worker process dies before finishing its tasks; results saved before are kept."""
 
 
 class ClusterError(DouDizhuError):

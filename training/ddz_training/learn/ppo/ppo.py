@@ -420,7 +420,7 @@ def _check_shapes(values: Floats, rewards: npt.NDArray[Any], *others: npt.NDArra
 
 
 class Learner(ABC):
-    """Networks that learn, with their optimizer and its steps; subclasses define the estimates and the loss.
+    """The base class of learners: a policy and a critic with their optimizer; subclasses define the loss.
 
     Args:
         policy: The policy.

@@ -123,7 +123,7 @@ class MainGroup:
 
     @property
     def name(self) -> str:
-        """The category and the body's cards as text, for example ``plane+solos 333444+``."""
+        """The category and the body's cards as a string, for example ``plane+solos 333444+``."""
         category = CATEGORIES[self.category].name
         if self.category == PASS_CATEGORY:
             return category

@@ -15,7 +15,7 @@ from ddz_env.support.errors import InconsistentViewError, InvalidDealError, Mess
 
 
 def read_hand(hand: str | Hand | int) -> Hand:
-    """Convert text, a :class:`Hand` or a 64-bit hand word to a :class:`Hand`.
+    """Convert a string, a :class:`Hand` or a 64-bit hand word to a :class:`Hand`.
 
     Raises:
         InvalidHandError: If it cannot be read.

@@ -86,7 +86,7 @@ def legal_moves_by_name(position: GameOrView) -> dict[str, Move]:
 
 
 def parse_move_name(text: str, position: GameOrView) -> Move:
-    """Parse a move that a person typed, either in notation or by its English or Chinese name in the position.
+    """Parse a typed move, given in text notation or by its English or Chinese name in a position.
 
     Notation alone would take *call* for a bid where there is nothing to call, and *show* for doubling.
 

@@ -292,7 +292,7 @@ PRESETS: dict[str, Rules] = {
 
 
 def _parse_rules(text: str) -> Rules:
-    """Parse rules from text: a preset's name and options, which together become the name of the rules."""
+    """Parse rules from a string of a preset's name and options, which becomes the name of the rules."""
     preset, *texts = (part.strip() for part in text.split(","))
     if preset not in PRESETS:
         hint = f"; name a preset before the options, as in standard,{preset}" if "=" in preset else ""
@@ -307,7 +307,7 @@ def _parse_rules(text: str) -> Rules:
 
 
 def _parse_value(option: Option, text: str) -> Any:
-    """Parse the text of an option's value; a deck is 15 digits, and categories are separated by slashes."""
+    """Parse an option's value from a string; a deck is 15 digits, and categories are separated by slashes."""
     if option.name == "deck":
         if not re.fullmatch(r"[0-9]{15}", text):
             raise InvalidRulesError(
@@ -320,7 +320,7 @@ def _parse_value(option: Option, text: str) -> Any:
 
 
 def _format_value(name: str, value: Any) -> str:
-    """Format an option's value as text; the inverse of :func:`_parse_value`."""
+    """Format an option's value as a string; the inverse of :func:`_parse_value`."""
     if name == "deck":
         return _format_deck(value)
     return "/".join(value) if name == "categories" else format_option_value(value)
@@ -331,11 +331,11 @@ def _format_deck(deck: Iterable[int] = FULL_DECK) -> str:
 
 
 def textual_options() -> dict[str, Option]:
-    """Return the options that may follow a preset's name in text, keyed by option name."""
+    """Return the options that may follow a preset's name in a rules string, keyed by option name."""
     return {option.name: option for option in Rules.options() if option.name != "name"}
 
 
 def differing_options() -> list[str]:
-    """List the fields of :class:`Rules`, other than tuples, whose values differ between presets."""
+    """List the non-tuple fields of :class:`Rules` whose values differ between presets."""
     names = [field.name for field in dataclasses.fields(Rules) if not isinstance(getattr(Rules(), field.name), tuple)]
     return [name for name in names[1:] if len({getattr(rules, name) for rules in PRESETS.values()}) > 1]

@@ -182,7 +182,7 @@ class State:
 
     @classmethod
     def sample(cls, view: View, rng: np.random.Generator) -> State:
-        """Draw a game that agrees with everything a seat knows, with all such deals equally likely.
+        """Draw a game that agrees with everything a seat knows, with all consistent deals equally likely.
 
         Args:
             view: What the seat knows.

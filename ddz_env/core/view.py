@@ -133,7 +133,7 @@ class View(WritableAfterUnpickling):
 
     @property
     def unseen(self) -> Hand:
-        """Every card the observer does not see: other hands and undealt cards, including face-up landlord cards."""
+        """The cards hidden from the observer (in other hands or undealt), plus another landlord's face-up cards."""
         face_up = int(self.row[at.KNOWN]) if self.landlord not in (None, self.seat) and not self.rules.open_hands else 0
         return Hand.from_word(int(add_hand(self.row[at.HIDDEN], np.uint64(face_up))))
 

@@ -131,7 +131,7 @@ class SelfPlayBatch(GameBatch):
 
     @property
     def done(self) -> npt.NDArray[np.bool_]:
-        """A flag for each game that the last step ended, shape ``[num_games]``, bool."""
+        """Whether the last step ended each game, shape ``[num_games]``, bool."""
         return self.slots.games["done"]
 
     @property

@@ -124,7 +124,7 @@ def check_actions(actions: npt.ArrayLike, count: int) -> npt.NDArray[np.int64]:
 def refuse_illegal(
     actions: npt.NDArray[np.int64], bits: npt.NDArray[np.uint64], where: Callable[[int], str] = "game {}".format
 ) -> None:
-    """Raise an error for the first of several actions that its game's mask forbids, if there is any.
+    """Raise an error for the first action, if any, that the mask of its game forbids.
 
     Args:
         actions: Action ids, shape ``[k]``.

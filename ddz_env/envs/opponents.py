@@ -33,7 +33,7 @@ _COMPILED = {"random": UNIFORM, "random-staged": STAGED}
 
 
 class Opponent(NamedTuple):
-    """An opponent: whether it plays in compiled code, and its agent if Python code chooses the moves.
+    """An opponent: how it plays (in compiled code or as a Python agent), its agent if any, and its role.
 
     Attributes:
         kind: ``ASKED``, ``UNIFORM`` or ``STAGED``.

@@ -72,7 +72,7 @@ class ObservationForm:
         return space
 
     def make_space(self, actions: int = NUM_ACTIONS) -> spaces.Space[Any]:
-        """Make the Gymnasium space of observations, with a mask over a given number of actions."""
+        """Make the Gymnasium space of observations, including any mask, for a given number of actions."""
         vector, mask = self.make_box(OBSERVATION), spaces.Box(0, 1, (actions,), np.int8)
         return spaces.Dict({self.observation_key: vector, self.mask_key: mask}) if self._beside else vector
 
@@ -102,7 +102,7 @@ _NUMBERS = (*(np.int64(number) for number in range(NUM_ACTIONS)), np.int64(-1))
 
 
 class Info(NamedTuple):
-    """One key of an info dict, with its names, its possible values and its meaning.
+    """One entry of an info dict: its key and values in each form (numbers and text), and its meaning.
 
     Attributes:
         key: Its name.
@@ -146,7 +146,7 @@ def is_text_wanted(infos: str) -> bool:
 
 
 def make_info(written: list[int], *, text: bool) -> dict[str, Any]:
-    """Make the info dict of a seat from the numbers that compiled code wrote, as numbers or as text.
+    """Make a seat's info dict, with values as numbers or words, from the numbers that compiled code wrote.
 
     Args:
         written: What :func:`ddz_env.envs.stepping.write_info` wrote.

@@ -1,4 +1,4 @@
-"""Many games played at once: in each round, a player chooses moves for all games in which it is to act."""
+"""Many games played at once: in each round, each player chooses moves for all games in which it is to act."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def play_games_together(
     rings: npt.NDArray[np.uint64] | None = None,
     max_moves: int | None = None,
 ) -> npt.NDArray[np.int64]:
-    """Play many games at once, to the end or for a limited number of moves; return each seat's decision counts.
+    """Play many games at once, to the end or up to ``max_moves`` moves; return each seat's decision counts.
 
     Args:
         rows: The games, each running and at the start of a decision, shape ``[n, 32]``, uint64, changed in place.

@@ -231,7 +231,7 @@ def allocate_slots(
 
 @pure_kernel
 def is_action_legal(action: int, bits: np.ndarray) -> bool:
-    """Return whether an integer, in range or not, is a legal action id by a mask of shape ``[7]``."""
+    """Return whether an integer, in range or not, is a legal action id according to a mask of shape ``[7]``."""
     return 0 <= action < NUM_ACTIONS and is_legal_action(bits, np.uint64(action))
 
 
@@ -286,7 +286,7 @@ def play_whole_move(
 
 @pure_kernel
 def deal_game(row: np.ndarray, ring: np.ndarray, game: Any, bits: np.ndarray, rules: np.ndarray) -> None:
-    """Deal the game with a given seed and number into a game-state array; ``bits`` is overwritten."""
+    """Deal the game with a given seed and number into a game-state array, with ``bits`` as scratch space."""
     seed = stream_state(game["seed"], game["number"])
     if rules[R_DEAL] == DEAL_UNSHUFFLED:
         new_unshuffled_game(row, seed, rules, bits)
@@ -405,7 +405,7 @@ def _carry_out_order(index: int, slots: Slots) -> bool:
 
 @pure_kernel
 def step_single_game(order: int, action: int, arrays: tuple[Any, ...]) -> tuple[int, bool]:
-    """Begin a single game or check and play an action in it, and write its outputs.
+    """Begin a single game, or check and play an action in it, and then write the game's outputs.
 
     Args:
         order: ``BEGIN`` or ``ACT``.
@@ -427,7 +427,7 @@ def step_single_game(order: int, action: int, arrays: tuple[Any, ...]) -> tuple[
 
 @pure_kernel
 def seed_action_samplers(slots: Slots) -> None:
-    """Seed the generator from which each game's random actions are drawn."""
+    """Seed each game's own generator of random actions."""
     for index in range(slots.games.shape[0]):
         game = slots.games[index]
         game["stream"] = stream_state(game["seed"] ^ _SAMPLE_STREAM, np.uint64(index))

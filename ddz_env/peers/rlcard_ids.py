@@ -64,7 +64,7 @@ def _rlcard_sort_key(group: MainGroup, kickers: _Kickers) -> tuple[object, ...]:
 
 @functools.cache
 def rlcard_actions() -> tuple[FlatAction, ...]:
-    """Return RLCard's 27,472 moves as pairs of main-group id and kicker ranks in id order, the pass last.
+    """Return RLCard's 27,472 moves in id order, the pass last, as pairs of main-group id and kicker ranks.
 
     Example:
         >>> len(rlcard_actions()), rlcard_actions()[-1]

@@ -79,7 +79,7 @@ def call_agent(agent: Any, seat: int, phase: str, do: Callable[..., _Answer], *a
 def notify_of_game(
     agent: Any, seat: int, rules: Rules, history: Sequence[tuple[int, Move]], num_known: int | None = None
 ) -> int:
-    """Notify an agent of a new game and of all moves since the last call, and return the number of moves.
+    """Notify an agent of the game, if new, and of moves that the agent does not know; return the history's length.
 
     Args:
         agent: The agent.
@@ -102,7 +102,7 @@ def notify_of_game(
 
 
 def describe_error(error: BaseException) -> str:
-    """Describe an error as text, giving the class and origin of errors from outside this package."""
+    """Describe an error, giving its class and origin if it is not one of this package's own errors."""
     if isinstance(error, DouDizhuError):
         return str(error)
     named = f"{type(error).__name__}{_locate_user_code(error)}"
@@ -110,7 +110,7 @@ def describe_error(error: BaseException) -> str:
 
 
 def _locate_user_code(error: BaseException) -> str:
-    """Return the innermost line of user code in an error's traceback, or an empty string."""
+    """Format the place of the innermost user code in an error's traceback, or return an empty string."""
     ours = {*PACKAGES, *sys.stdlib_module_names}
     for frame, line in reversed([*traceback.walk_tb(error.__traceback__)]):
         file = Path(frame.f_code.co_filename)

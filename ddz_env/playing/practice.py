@@ -81,7 +81,7 @@ def decide_for_practice(agent: Agent, rules: Rules) -> None:
 
 
 def list_practice_positions(rules: Rules) -> dict[str, list[State]]:
-    """List positions from a few random games for each kind of decision, the most suitable positions first.
+    """List, for each kind of decision, positions from a few random games, the most suitable for practice first.
 
     Args:
         rules: The rules.
@@ -124,5 +124,5 @@ def _decide(agent: Any, state: State, rng: np.random.Generator) -> Decision:
 
 
 def _exercises_kind(decision: Decision, kind: str) -> bool:
-    """Return whether a decision ran the code of its kind: it compared moves or, for ``kickers``, chose kickers."""
+    """Return whether a decision ran the code of its kind: it compared moves and, for ``kickers``, chose kickers."""
     return sum(decision.visits.values()) != 1 and (kind != "kickers" or bool(decision.move.kickers))

@@ -166,7 +166,7 @@ def make_agent(agent: str | object, rules: Rules | None = None) -> Agent:
 
 
 def max_cards_of_agent(agent: str) -> int | None:
-    """Return the largest number of cards in a deck that an agent supports, or None if there is no limit."""
+    """Return the size of the largest deck that an agent supports, or None if there is no limit."""
     most: int | None = getattr(parse_agent(agent)[0], "max_cards", None)
     return most
 
@@ -280,7 +280,7 @@ def split_bidder(agent: str) -> tuple[str, str | None]:
 
 
 def _parse_agent_name(agent: str) -> tuple[str, Callable[..., Any], str]:
-    """Split a specification into the agent's name, its factory, and its options as text."""
+    """Split a specification into the agent's name, its factory, and the string of its options."""
     name, _, options = expand_alias(agent).strip().partition(":")
     factory = _load_factory(name)
     if factory is None:
@@ -305,7 +305,7 @@ def _check_agent(agent: Any, text: str, name: str) -> Agent:
 
 
 def list_agent_options(name: str) -> tuple[Option, ...]:
-    """List the options of an agent that can be given as text.
+    """List the options of an agent that can be given as strings.
 
     Args:
         name: A name, a level, or the user's own ``module:factory``.
@@ -331,12 +331,12 @@ def find_agent_factory(name: str) -> Callable[..., Any]:
 
 
 def _split_agent_options(text: str) -> dict[str, str]:
-    """Split ``option=value,option=value`` into a mapping from option names to values as text."""
+    """Split ``option=value,option=value`` into a mapping from option names to values, all of them strings."""
     return split_options(filter(None, map(str.strip, text.split(","))), InvalidAgentOptionError)
 
 
 def _find_entry_points(name: str | None = None) -> dict[str, metadata.EntryPoint]:
-    """Find the entry points of agents by name, preferring this package's own where a name is taken twice."""
+    """Map agent names to their entry points, preferring this package's own where a name is taken twice."""
     points = [point for point in metadata.entry_points(group=GROUP) if name in (None, point.name)]
     return {point.name: point for point in sorted(points, key=_is_ours)}
 

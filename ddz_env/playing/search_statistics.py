@@ -87,7 +87,7 @@ class Belief:
 
 
 def _known_cards(view: View) -> tuple[list[Sequence[int]], list[int]]:
-    """Return, for each seat and for nobody, the counts of known cards and the number of unknown cards."""
+    """Return, by holder (each seat, then nobody), the counts of known cards and the number of unknown cards."""
     sizes = list(view.hand_sizes) + [0] * (3 - len(view.hand_sizes))
     hands = [view.row[at.HANDS + seat] for seat in range(3)]
     if view.landlord not in (None, view.seat) and not view.rules.open_hands:

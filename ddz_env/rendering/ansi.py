@@ -70,7 +70,7 @@ def render_ansi(
 
 
 class _TableWriter:
-    """A writer of tables as text, in a given language and line width.
+    """A writer that formats tables as strings, in a given language and line width.
 
     Args:
         colour: Whether to colour.
@@ -143,7 +143,7 @@ class _TableWriter:
         return f"{self._write_indent('=> ')}{text}" if play.to_beat else f"{self._write_indent()}{text}{age}"
 
     def _first_that_fits(self, *candidates: str) -> str:
-        """Return the first text that fits the line width, or the last text if none fits."""
+        """Return the first candidate string that fits the line width, or the last one if none fits."""
         fitting = (text for text in candidates if self.width is None or cell_len(_ESCAPE.sub("", text)) <= self.width)
         return next(fitting, candidates[-1])
 

@@ -229,7 +229,7 @@ class _Painter:
         marks: str = "",
         golden: bool = False,
     ) -> None:
-        """Draw a text on a rounded panel, with golden marks next to the text."""
+        """Draw a label on a rounded panel, with any golden marks at its right end."""
         width = self._text_width(f"{text}   {marks}" if marks else text, size) + 2 * margin
         left, middle = _left_edge(corner[0], width, align), corner[1] + height / 2
         self._draw_panel(left, corner[1], width, height, golden=golden)

@@ -476,7 +476,7 @@ class VisibleDeck:
 
 
 def _pick_cards(cards: Cards, counts: Counts) -> Cards:
-    """Return the first cards in a list that match the given counts by rank, in sorted order."""
+    """Return, in sorted order, the first cards in a list that make up the given counts by rank."""
     left, picked = list(counts), []
     for card in cards:
         if left[card.rank] > 0:

@@ -50,6 +50,6 @@ class Texts:
         return self.catalogue[key][self._place].format(**values)
 
     def move(self, move: Move | str) -> str:
-        """Return a move as text: cards in notation, and words for a pass, a bid or an answer to doubling."""
+        """Return a move's display string: cards in notation; words for a pass, a bid or an answer to doubling."""
         text = str(move)
         return self(text) if text[:1].islower() and text in self.catalogue else text

@@ -31,7 +31,7 @@ Moves = Sequence[tuple[int, Move]]
 
 
 class SavedGameError(DouDizhuError):
-    """Raised when a text is not a saved game or a move in it cannot be played; the message names the line."""
+    """Raised when a string is not a saved game or a move in it cannot be played; the message names the line."""
 
 
 @dataclass(frozen=True)
@@ -168,7 +168,7 @@ class Deal:
             ) from None  # those moves are of a hand that may be made up
 
     def _fill_hands(self, needed: npt.NDArray[np.int64]) -> State:
-        """Start a game in which unknown hands hold the needed cards, ``[players, 15]``, and arbitrary other cards.
+        """Start a game whose unknown hands hold their ``needed`` cards, ``[players, 15]``, and arbitrary others.
 
         Raises:
             IllegalMoveError: If the deck has too few cards.

@@ -46,7 +46,7 @@ _WHOLE_NUMBER = re.compile("[0-9]{1,20}")
 
 @dataclass(frozen=True)
 class SavedGame:
-    """A saved game: the initial cards, the players' names and all moves, as text and as a file.
+    """A saved game (initial cards, players' names and all moves), which can be written as text and to a file.
 
     Attributes:
         deal: The cards at the beginning.

@@ -26,7 +26,7 @@ def real_path(path: Path) -> Path:
 
 @contextmanager
 def errors_with_path(path: Path) -> Iterator[None]:
-    """Add a file's path to any ``OSError`` in a ``with`` block that lacks one, as in failed writes.
+    """Add a file's path to any ``OSError`` that a ``with`` block raises without a path, as failed writes do.
 
     Args:
         path: The file.

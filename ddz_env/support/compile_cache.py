@@ -51,7 +51,7 @@ class CompileCacheWarning(UserWarning):
 
 
 def find_privacy_fault(folder: Path) -> str | None:
-    """Return how another user could have put files into a folder, or ``None`` if that is impossible.
+    """Describe how another user could have put files into a folder, or return ``None`` if that is impossible.
 
     The folder, and the link that leads to it, belong to this user or to root, and neither its group nor others may
     write to it.  Systems without user numbers (Windows) keep these folders private by themselves.
@@ -77,7 +77,7 @@ def find_privacy_fault(folder: Path) -> str | None:
 
 @functools.cache
 def _find_folder_fault(folder: Path) -> str | None:
-    """Create a private folder for this user; return the problem with it as text, or ``None`` if it is usable."""
+    """Create a private folder for this user; return why it is unusable, as a string, or ``None`` if it is usable."""
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         return find_privacy_fault(folder)
@@ -117,7 +117,7 @@ def cache_root() -> Path | None:
 
 @functools.cache
 def kernel_sources(module: str, file: str) -> KernelSources | None:
-    """Return the source files behind a file's compiled functions, or ``None`` if they cannot be read.
+    """Return the source files on which a file's compiled functions depend, or ``None`` if they cannot be read.
 
     Args:
         module: The dotted name of the module that defines the kernels.

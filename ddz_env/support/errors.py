@@ -39,7 +39,7 @@ class Message(str):
 
 
 class DouDizhuError(ValueError):
-    """Base class of all exceptions raised for bad input.
+    """The base class of all exceptions raised for bad input.
 
     Args:
         text: What was wrong, and what would be right; as of a :class:`Message` if there are values.
@@ -57,7 +57,7 @@ class DouDizhuError(ValueError):
 
 
 class InvalidMoveError(DouDizhuError):
-    """Raised when a text, ids or cards do not form a move of Dou Dizhu."""
+    """Raised when a string, ids or cards do not form a move of Dou Dizhu."""
 
 
 class AmbiguousMoveError(InvalidMoveError):
@@ -69,7 +69,7 @@ class IllegalMoveError(DouDizhuError):
 
 
 class InvalidHandError(DouDizhuError):
-    """Raised when a text, ids or counts do not form a hand (a 55th card, a fifth ace, a third joker ...)."""
+    """Raised when a string, ids or counts do not form a hand (a 55th card, a fifth ace, a third joker ...)."""
 
 
 class InvalidRulesError(DouDizhuError):

@@ -56,7 +56,7 @@ _Fields = ParamSpec("_Fields")
 
 
 class Range(NamedTuple):
-    """The bounds of a number, written after its type: ``Annotated[float, Range(0, 1)]``.
+    """The bounds of a numeric option, written after its type: ``Annotated[float, Range(0, 1)]``.
 
     Attributes:
         least: The smallest value allowed; None for no bound.
@@ -113,7 +113,7 @@ class Option(NamedTuple):
 
     @property
     def is_textual(self) -> bool:
-        """Whether a value other than None can be given as text."""
+        """Whether a value other than None can be given as a string."""
         return bool(self.choices or {int, float, bool, str, tuple, object}.intersection(self.kinds))
 
     @property
@@ -191,7 +191,7 @@ class Option(NamedTuple):
         return kind.options() if isinstance(kind, type) and issubclass(kind, Options) else ()
 
     def read(self, text: str, error: type[DouDizhuError]) -> Any:
-        """Parse the option's value from text, such as ``0.5``, ``true`` or ``a,b`` for a list.
+        """Parse the option's value from a string, such as ``0.5``, ``true`` or ``a,b`` for a list.
 
         Raises:
             DouDizhuError: ``error``, if it is not one of the values allowed.
@@ -259,7 +259,7 @@ class Options:
 
     @classmethod
     def read(cls, texts: Iterable[str]) -> dict[str, Any]:
-        """Parse texts of the form ``name=value`` into option values of the right types.
+        """Parse ``name=value`` strings into option values of the right types.
 
         Args:
             texts: ``name=value`` each; ``name.part=value`` for an option that is a set of options itself.
@@ -308,7 +308,7 @@ class Options:
 
 
 def read_options(texts: Iterable[str], options: Mapping[str, Option], error: type[DouDizhuError]) -> dict[str, Any]:
-    """Parse texts of the form ``name=value``, converting each value to the type of its option.
+    """Parse ``name=value`` strings, converting each value to the type of its option.
 
     Raises:
         DouDizhuError: ``error``, if a text is of another form, an option unknown, or its value not allowed.
@@ -319,7 +319,7 @@ def read_options(texts: Iterable[str], options: Mapping[str, Option], error: typ
 
 
 def split_options(texts: Iterable[str], error: type[DouDizhuError]) -> dict[str, str]:
-    """Split texts of the form ``name=value`` into names and values.
+    """Split ``name=value`` strings into a mapping from names to values.
 
     Raises:
         DouDizhuError: ``error``, if one is of another form or an option is given twice.
@@ -353,7 +353,7 @@ def format_option_value(value: object) -> str:
 
 
 def parse_option_value(text: str) -> Any:
-    """Parse a text as ``true``, ``false``, ``none``, an integer or a float; return any other text unchanged."""
+    """Parse a string as ``true``, ``false``, ``none``, an integer or a float; return any other string unchanged."""
     words = {"true": True, "false": False, "none": None}
     if text.lower() in words:
         return words[text.lower()]

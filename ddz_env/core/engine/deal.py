@@ -162,7 +162,7 @@ def cut_pile(row: np.ndarray, rules: np.ndarray) -> np.uint64:
 
 @pure_kernel
 def deal_packets(row: np.ndarray, cards: np.uint64, index: np.uint64, rules: np.ndarray) -> np.uint64:
-    """Deal cards that were collected together, lowest first, and return the next index in the cut pile.
+    """Deal cards that lie together in the cut pile, lowest rank first; return the index of the card after them.
 
     Args:
         row: The game that is dealt, changed in place.

@@ -202,7 +202,7 @@ def _can_complete(
 def _reachable_sums(
     allowed: np.uint64, plain: np.uint64, with_trio: np.uint64, trio_counts: bool
 ) -> tuple[np.uint64, np.uint64]:
-    """Return as bits how many kickers a rank and the higher ranks can supply, without and with a required trio."""
+    """Return the possible kicker totals of a rank and all higher ranks as two masks: all, and those with a trio."""
     sums, sums_with_trio, times = U0, U0, U0
     while times <= U4:
         if (allowed >> times) & U1:

@@ -1,4 +1,4 @@
-"""Legal-move generation with bit masks of the lowest ranks at which the groups and chains of a hand start.
+"""Generation of legal moves, using bit masks of the lowest ranks at which a hand can form moves of one kind.
 
 A chain of length L starts where L shifted copies of a plane all hold, so one 15-bit mask says which lowest ranks
 of a segment can be played.  Ids ascend with the lowest rank inside a segment and segments ascend in the action
@@ -33,7 +33,7 @@ def is_category_allowed(segment: int, rules: np.ndarray) -> bool:
 def _starts_with_kickers(
     hand: np.uint64, starts: np.uint64, segment: np.uint64, on_lead: bool, key: np.uint64, rules: np.ndarray
 ) -> np.uint64:
-    """Keep the lowest ranks whose bodies the rest of the hand can complete with enough kickers."""
+    """Remove move starts (lowest ranks) at which the hand lacks enough kickers to complete the move."""
     size, count = tables.SEGMENT_KICKER_SIZE[segment], tables.SEGMENT_KICKER_COUNT[segment]
     if size > U1 or rules[variant.R_KICKER_REPEAT] == U1:
         enough = distinct_kickers(hand, size, rules) >= tables.SEGMENT_LENGTH[segment] + count

@@ -109,7 +109,7 @@ def list_kickers(
 
 @pure_kernel
 def nth_kicker_set(row: np.ndarray, rules: np.ndarray, main: np.uint64, nth: np.uint64) -> tuple[np.uint64, np.uint64]:
-    """Return the ``nth`` kicker set in the order of :func:`list_kickers`, without listing the earlier ones.
+    """Return a main group's ``nth`` kicker set in the order of :func:`list_kickers`, without listing earlier sets.
 
     The last kickers of a set are counted, not visited.
 

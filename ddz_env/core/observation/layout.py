@@ -77,7 +77,7 @@ class Layout:
 
     @property
     def word_offsets(self) -> Any:
-        """The word index of each feature that starts at a 64-bit word, by feature name."""
+        """The word index of each feature that starts at a 64-bit word boundary, by feature name."""
         starts = {name: offset // WORD for name, offset in self.offsets.items() if offset % WORD == 0}
         return namedtuple("word_offsets", starts)(**starts)
 

@@ -93,7 +93,7 @@ def _observed_bid(row: np.ndarray) -> np.uint64:
 
 @part_kernel
 def _past_slot(row: np.ndarray, back: np.uint64) -> np.int64:
-    """Return the index in the buffer of recent moves of the move that lies ``back`` moves before the last one."""
+    """Return the buffer index of the recent move that was played ``back`` moves before the last one."""
     return np.int64((row[at.MOVES] - U1 - back) & U15)
 
 

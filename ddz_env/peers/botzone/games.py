@@ -28,7 +28,7 @@ SEATS = 3
 
 @dataclass(frozen=True)
 class BotzoneGame:
-    """One of Botzone's two Dou Dizhu games: its name, its rules and the kickers that its judge wants.
+    """One of Botzone's two Dou Dizhu games: its name, its rules and how many kickers its judge wants per quad.
 
     Attributes:
         name: Its name on the platform.
@@ -194,7 +194,7 @@ def shuffle_and_deal(game: BotzoneGame, rng: np.random.Generator) -> BotzoneDeal
 
 
 def parse_initdata(initdata: Any, game: BotzoneGame) -> BotzoneDeal | None:
-    """Parse the deal in a judge's ``initdata`` (a JSON object or text), or return None if there is none.
+    """Parse the deal in a judge's ``initdata`` (a dict or a JSON string), or return None if there is none.
 
     Raises:
         InvalidDealError: If it is not a deal of the game.
@@ -221,7 +221,7 @@ def parse_initdata(initdata: Any, game: BotzoneGame) -> BotzoneDeal | None:
 
 
 def _is_complete_deal(deal: BotzoneDeal, game: BotzoneGame, sizes: list[int]) -> bool:
-    """Return whether a deal uses every card exactly once, with the landlord cards where the game keeps them."""
+    """Return whether a deal uses every card once and has the hand sizes and landlord cards of the game."""
     try:
         cards = [card for hand in deal.allocation for card in hand] + deal.publiccard * game.has_auction
         whole = sorted(cards) == list(range(NUM_CARDS)) and [len(hand) for hand in deal.allocation] == sizes

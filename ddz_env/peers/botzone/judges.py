@@ -177,7 +177,7 @@ def _end_by_fault(table: _MatchTable, answer: Mapping[str, Any], reason: str) ->
 
 
 def _sort_cards(response: Any) -> Any:
-    """Return cards in sorted order, or any value that cannot be sorted unchanged."""
+    """Return cards in sorted order, or return the value unchanged if it cannot be sorted."""
     try:
         return sorted(response)
     except TypeError:
@@ -185,7 +185,7 @@ def _sort_cards(response: Any) -> Any:
 
 
 def score_fixed_game(played: Sequence[Sequence[int]], winner: int) -> list[float]:
-    """Score a finished ``FightTheLandlord`` match: 2 for winners plus combination points, averaged over peasants.
+    """Score a finished ``FightTheLandlord`` match: 2 for a win plus combination points; peasants get their mean.
 
     Args:
         played: The card ids of every move, passes included, from seat 0 on.

@@ -32,7 +32,7 @@ MAX_COPIES = 4
 
 @functools.cache
 def list_splits(receivers: int) -> tuple[Split, ...]:
-    """List all ways to divide one to four equal cards among receivers, to which chance actions are indexes.
+    """List all ways to divide one to four equal cards among receivers; a chance action is an index in the list.
 
     Splits are ordered by the number of cards, then lexicographically.
     """

@@ -187,7 +187,7 @@ class DouDizhuState(pyspiel.State):  # type: ignore[misc]  # OpenSpiel has no ty
         return [(self._opener_base + seat, 1 / players) for seat in range(players)]
 
     def resample_from_infostate(self, player_id: int, probability_sampler: Callable[[], float]) -> DouDizhuState:
-        """Draw a state that a player cannot tell apart from this one, with all such deals equally likely.
+        """Draw a state that a player cannot tell apart from this one, with all consistent deals equally likely.
 
         Args:
             player_id: The player whose information state is kept.
@@ -230,7 +230,7 @@ class DouDizhuState(pyspiel.State):  # type: ignore[misc]  # OpenSpiel has no ty
         return "deal " + "-".join(map(str, list_splits(len(self.deal.places))[action]))
 
     def __str__(self) -> str:
-        """Return the deal, every completed move and any half-built move as text."""
+        """Return the deal, every completed move and any half-built move as a string."""
         dealt = ["-".join(map(str, split)) for split in self.deal.splits if any(split)]
         if self.game is None:
             return " ".join(dealt) or "before the deal"

@@ -43,7 +43,7 @@ def max_answers(rules: Rules) -> int:
 
 
 def max_moves(rules: Rules) -> int:
-    """Return the maximum number of moves: single cards, each but the last followed by passes of all other seats.
+    """Return the maximum number of moves in a game: answers before play, single cards, and passes between them.
 
     As many actions are enough: a kicker is an action of its own, and also a card.
     """
@@ -161,7 +161,7 @@ class InformationStateObserver(_Tensor):
             cards[: 2 * NUM_RANKS] = np.divide(move.group.need + move.kicker_counts, _COPIES)
 
     def string_from(self, spiel_state: HasGame, player: int) -> str:
-        """Return a player's information state as text."""
+        """Return a player's information state as a string."""
         state = spiel_state.game
         if state is None:
             return f"player {player}"
@@ -191,7 +191,7 @@ class ObservationObserver(_Tensor):
         self.tensor[:] = 0 if state is None else observe(state, player) / _HIGHEST
 
     def string_from(self, spiel_state: HasGame, player: int) -> str:
-        """Return every non-zero feature of a player's observation as text."""
+        """Return every non-zero feature of a player's observation as a string."""
         state = spiel_state.game
         if state is None:
             return f"player {player}"

@@ -96,7 +96,7 @@ def estimate_tabular_policy(
 
 
 def _count_choices(state: DouDizhuState, agent: Agent, samples: int, seeds: tuple[int, int]) -> Counter[Move]:
-    """Count how often an agent chooses each legal move; the counter is empty in the middle of a move."""
+    """Count how often an agent chooses each legal move, or return an empty counter in the middle of a move."""
     game = state.game
     if game is None or game.stage == "kicker":
         return Counter()

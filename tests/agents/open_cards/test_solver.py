@@ -12,10 +12,10 @@ from click.testing import CliRunner
 
 from ddz_agents.open_cards.solver.agents import CheatingSolverAgent, DeterminizedSolverAgent
 from ddz_agents.open_cards.solver.position import InvalidPositionError, deal_position, open_position
-from ddz_agents.open_cards.solver.solver import OpenSolver, UnsolvablePositionError
+from ddz_agents.open_cards.solver.solver import TECHNIQUES, OpenSolver, UnsolvablePositionError
 from ddz_env import Hand, Rules, State
 from ddz_env.core.engine.layout import LANDLORD
-from ddz_env.support.errors import DouDizhuError, IllegalMoveError, InvalidHandError
+from ddz_env.support.errors import DouDizhuError, IllegalMoveError, InvalidHandError, InvalidOptionError
 from ddz_papers.determinization_2011.agents import DeterminizedMinimaxAgent
 from ddz_papers.determinization_2011.minimax import MinimaxSolver
 from ddz_play.puzzles import Puzzle, load_puzzles, make_puzzles
@@ -94,6 +94,43 @@ def test_a_threat_reckons_with_the_partner(text: str, turn: int, peasants_win: b
     state = open_position(text, turn=turn)
     assert landlord_wins(MinimaxSolver(state.rules, epsilon=0), state) != peasants_win
     assert OpenSolver(state.rules, megabytes=1).solve(state).landlord_wins != peasants_win
+
+
+NODES = {
+    "": 4908,
+    "table": 22214,
+    "both_bounds": 4908,
+    "quick_wins": 5287,
+    "threats": 8411,
+    "ranks": 10267,
+    "tighten": 5563,
+    "order": 120129,
+}
+"""What eight positions of ten cards take, by the technique that is left out; a second bound is for other goals."""
+
+
+@pytest.mark.parametrize("without", NODES)
+def test_a_technique_changes_no_verdict_and_saves_nodes(without: str) -> None:
+    used = [name for name in TECHNIQUES if name != without]
+    nodes = np.zeros(2, int)
+    for number in range(8):
+        state = deal_position((10, 10), np.random.default_rng(number))
+        solver, plain = OpenSolver(state.rules, megabytes=1), OpenSolver(state.rules, 20_000, 1, used)
+        found, slow = solver.solve(state), plain.solve(state)
+        assert slow.landlord_wins in (found.landlord_wins, None)
+        assert not (without == "table" and slow.hits)
+        nodes += found.nodes, slow.nodes
+    assert nodes.tolist() == [NODES[""], NODES[without]]
+
+
+def test_buckets_of_a_full_table_lose_entries_and_no_verdict() -> None:
+    state = deal_position((10, 10), np.random.default_rng(3))
+    solved = [OpenSolver(state.rules, megabytes=0.01, ways=ways).solve(state) for ways in (1, 2, 16)]
+    assert len({found.landlord_wins for found in solved}) == 1
+    assert solved[0].evictions > 0
+    assert OpenSolver(state.rules, megabytes=64).solve(state).evictions == 0
+    with pytest.raises(InvalidOptionError, match="unknown ways '3'"):
+        OpenSolver(state.rules, ways=3)
 
 
 def armed_endgame(rules: Rules, rng: np.random.Generator) -> State:

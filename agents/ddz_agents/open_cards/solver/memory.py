@@ -27,7 +27,7 @@ MOVE_CAPACITY = 1 << 16
 """Moves on one line of play, all its positions together."""
 FRESH, RUNNING, DONE, NO_ROOM = 0, 1, 2, 3
 
-_CONTROL = np.dtype([(name, "i8") for name in ("nodes", "ply", "status", "value")])
+_CONTROL = np.dtype([(name, "i8") for name in ("nodes", "ply", "status", "value", "hits", "evictions")])
 _FRAME = np.dtype(
     [(name, "i8") for name in ("seat", "passes", "first", "next", "end", "start", "goal", "plays")]
     + [(name, "u8") for name in ("code", "bucket", "name")]
@@ -46,11 +46,33 @@ _SIZE_SHIFT, _LOW_SHIFT = np.uint64(10), np.uint64(5)
 _SIZE, _GOAL = np.uint64(0x3F), np.uint64(0x1F)
 
 ABSENT = np.int64(-1)
-_WAYS = np.uint64(4)
-"""Entries per bucket."""
 _CHAIN_RANKS = np.uint64(0xFFF)
 _FIVE = np.uint64(5)
 _OTHER_RANKS = np.uint64(0x7000) * FOUR_PLANES
+
+
+class Techniques(NamedTuple):
+    """The techniques that a search uses; switched off they only cost time.
+
+    Attributes:
+        table: Keep proven positions in the transposition table.
+        both_bounds: An entry keeps a lower and an upper bound; without it only the last one that was proven.
+        quick_wins: A leader that provably runs out has won.
+        threats: A move that an opponent's quick win beats has lost.
+        ranks: Ranks that no hand holds are taken out before a position is looked up.
+        tighten: The target is raised to the highest that lets the same replies through.
+        order: The most promising move is tried first.
+        ways: Entries per bucket of the table, a power of two.
+    """
+
+    table: np.bool_
+    both_bounds: np.bool_
+    quick_wins: np.bool_
+    threats: np.bool_
+    ranks: np.bool_
+    tighten: np.bool_
+    order: np.bool_
+    ways: np.uint64
 
 
 class SolverMemory(NamedTuple):
@@ -59,7 +81,9 @@ class SolverMemory(NamedTuple):
     Attributes:
         landlord: The landlord's seat.
         rules: The rules array.
-        control: Counters and state: nodes opened, the ply, status and value; shape ``[1]``.
+        techniques: What the search uses.
+        control: Counters and state: nodes opened, the ply, status and value, values found in the table, and entries
+            that gave way to other positions; shape ``[1]``.
         hands: Hands of the three seats, one row per node, shape ``[MAX_PLIES, 3]``, uint64.
         frames: For each node: the seat to act, the passes before it, where its moves begin and end on the stack and
             which is next, the count of nodes when it was opened, the goal from there on, the plays so far, its target
@@ -73,6 +97,7 @@ class SolverMemory(NamedTuple):
 
     landlord: np.int64
     rules: npt.NDArray[np.uint64]
+    techniques: Techniques
     control: npt.NDArray[Any]
     hands: npt.NDArray[np.uint64]
     frames: npt.NDArray[Any]
@@ -82,12 +107,13 @@ class SolverMemory(NamedTuple):
     threats: npt.NDArray[np.int64]
 
 
-def new_solver_memory(rules: npt.NDArray[np.uint64], megabytes: float) -> SolverMemory:
+def new_solver_memory(rules: npt.NDArray[np.uint64], megabytes: float, techniques: Techniques) -> SolverMemory:
     """Allocate a search's memory, with an empty transposition table of at most ``megabytes``."""
     words = max(1 << 10, 1 << (int(megabytes * 2**20 / 8).bit_length() - 1))
     return SolverMemory(
         landlord=np.int64(0),
         rules=rules,
+        techniques=techniques,
         control=np.zeros(1, _CONTROL),
         hands=np.zeros((MAX_PLIES, 3), np.uint64),
         frames=np.zeros(MAX_PLIES, _FRAME),
@@ -122,17 +148,18 @@ def _unpack_bounds(entry: np.uint64) -> tuple[int, int]:
 
 
 @inline_kernel
-def look_up(table: np.ndarray, bucket: np.uint64, name: np.uint64, goal: int) -> int:
+def look_up(table: np.ndarray, ways: np.uint64, bucket: np.uint64, name: np.uint64, goal: int) -> int:
     """Look a position up: return 1 if the landlord reaches the goal, 0 if not, or ``ABSENT`` if unknown.
 
     Args:
         table: The table, shape ``[words]``, uint64.
+        ways: Entries per bucket.
         bucket: The first hash.
         name: The second hash.
         goal: The goal from there on.
     """
-    first = bucket & np.uint64(table.size - 1) & ~(_WAYS - U1)
-    for way in range(np.int64(_WAYS)):
+    first = bucket & np.uint64(table.size - 1) & ~(ways - U1)
+    for way in range(np.int64(ways)):
         entry = table[first + np.uint64(way)]
         if (entry & _NAME) == name and entry != U0:
             low, high = _unpack_bounds(entry)
@@ -143,33 +170,37 @@ def look_up(table: np.ndarray, bucket: np.uint64, name: np.uint64, goal: int) ->
 
 
 @inline_kernel
-def store(table: np.ndarray, bucket: np.uint64, name: np.uint64, goal: int, value: int, nodes: int) -> None:
-    """Store a result in a position's table entry, or in place of the bucket's entry with the smallest tree.
+def store(search: SolverMemory, ply: int, value: int) -> None:
+    """Store a node's value in its position's table entry, or in place of the bucket's entry with the smallest tree.
 
     Args:
-        table: The table, changed in place.
-        bucket: The first hash.
-        name: The second hash.
-        goal: The goal from there on.
-        value: 1 if the landlord reaches it.
-        nodes: How many nodes the proof took.
+        search: Memory; the table is changed in place.
+        ply: The node.
+        value: 1 if the landlord reaches its goal.
     """
+    frame, table, ways = search.frames[ply], search.table, search.techniques.ways
+    name, goal, nodes = frame.name, frame.goal, search.control[0].nodes - frame.start
     low, high = (goal, HIGHEST) if value == 1 else (LOWEST, goal - 1)
     size = U1
     while nodes > 1:
         nodes >>= 1
         size += U1
-    first = bucket & np.uint64(table.size - 1) & ~(_WAYS - U1)
+    first = frame.bucket & np.uint64(table.size - 1) & ~(ways - U1)
     slot, smallest = first, ~U0
-    for way in range(np.int64(_WAYS)):
+    for way in range(np.int64(ways)):
         entry = table[first + np.uint64(way)]
         its_size = (entry >> _SIZE_SHIFT) & _SIZE
         if (entry & _NAME) == name and entry != U0:
-            proven, open_goal = _unpack_bounds(entry)
-            slot, size, low, high = first + np.uint64(way), max(size, its_size), max(low, proven), min(high, open_goal)
+            slot, size = first + np.uint64(way), max(size, its_size)
+            if search.techniques.both_bounds:
+                proven, open_goal = _unpack_bounds(entry)
+                low, high = max(low, proven), min(high, open_goal)
             break
         if its_size < smallest:
             slot, smallest = first + np.uint64(way), its_size
+    before = table[slot]
+    if before != U0 and (before & _NAME) != name:
+        search.control[0].evictions += 1
     bounds = (np.uint64(low - LOWEST) << _LOW_SHIFT) | np.uint64(high - LOWEST)
     table[slot] = name | (size << _SIZE_SHIFT) | bounds
 
@@ -228,7 +259,7 @@ def hash_node(search: SolverMemory, ply: int) -> None:
     frame = search.frames[ply]
     code, a, b, c = frame.code, search.hands[ply, 0], search.hands[ply, 1], search.hands[ply, 2]
     held = (a | b | c) & _CHAIN_RANKS
-    empty = ~held & _CHAIN_RANKS
+    empty = ~held & _CHAIN_RANKS if search.techniques.ranks else U0
     start = (code & U15) + U1
     closed_a, closed_b, closed_c, moved = _remove_empty_ranks(a, b, c, empty, start)
     if _has_chain(closed_a) or _has_chain(closed_b) or _has_chain(closed_c):

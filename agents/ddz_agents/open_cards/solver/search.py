@@ -34,7 +34,7 @@ FROM_TABLE = 4
 
 @pure_kernel
 def find_acting_seat(
-    hands: np.ndarray, owner: int, code: np.uint64, first: int, rules: np.ndarray
+    hands: np.ndarray, owner: int, code: np.uint64, first: int, rules: np.ndarray, tighten: bool
 ) -> tuple[int, int, np.uint64]:
     """Find the first seat after the owner of the move on the table that can beat it, else the owner.
 
@@ -44,9 +44,10 @@ def find_acting_seat(
         code: The target.
         first: How many seats after the owner have passed.
         rules: The rules array.
+        tighten: Whether the target is raised as far as the replies allow.
 
     Returns:
-        The seat, how many passed before it, and the target code, raised as far as the replies allow.
+        The seat, how many passed before it, and the target code.
     """
     players = np.int64(rules[R_PLAYERS])
     acting, actor = np.int64(-1), np.int64(owner)
@@ -61,7 +62,7 @@ def find_acting_seat(
             acting, actor = passes, seat
     if acting < 0:
         return actor, np.int64(0), game.LEAD
-    return actor, acting, game.tighten_target(code, starts, rules)
+    return actor, acting, game.tighten_target(code, starts, rules) if tighten else code
 
 
 @part_kernel
@@ -103,7 +104,7 @@ def open_child(search: SolverMemory, ply: int, index: int) -> int:
             return value_at_end(child.goal, landlord, child.plays, rules)
         owner, first = seat, np.int64(0)
         code = game.code_after_move(moves, main, moves.kickers[index], rules)
-    acting, passes, code = find_acting_seat(hands, owner, code, first, rules)
+    acting, passes, code = find_acting_seat(hands, owner, code, first, rules, search.techniques.tighten)
     child.seat, child.passes, child.code = acting, passes, code
     return value_if_decided(child.goal, hands, plays_after(child.plays, acting == search.landlord), rules)
 
@@ -132,7 +133,7 @@ def _drop_losing_moves(search: SolverMemory, ply: int) -> int:
     if _wins_at_once(search, ply):
         return wins
     stop, end = frame.first, frame.end
-    threats = is_decided_by_win(frame.goal, not landlord)
+    threats = search.techniques.threats and is_decided_by_win(frame.goal, not landlord)
     for index in range(frame.first, end):
         main, kickers = moves.mains[index], moves.kickers[index]
         if threats and main != U0 and loses_to_quick_win(search, ply, end, main, kickers):
@@ -172,16 +173,18 @@ def _open_node(search: SolverMemory, ply: int) -> int:
     control.nodes += 1
     frame.start = control.nodes
     seat, landlord = frame.seat, frame.seat == search.landlord
-    hash_node(search, ply)
-    stored = look_up(search.table, frame.bucket, frame.name, frame.goal)
-    if stored != memory.ABSENT:
-        return stored | FROM_TABLE
+    used = search.techniques
+    if used.table:
+        hash_node(search, ply)
+        stored = look_up(search.table, used.ways, frame.bucket, frame.name, frame.goal)
+        if stored != memory.ABSENT:
+            control.hits += 1
+            return stored | FROM_TABLE
     code, first = frame.code, frame.first
     if code == game.LEAD:
-        if is_decided_by_win(frame.goal, landlord) and has_quick_win(
-            search, first, search.hands[ply], seat, np.int64(0)
-        ):
-            return 1 if landlord else 0
+        if used.quick_wins and is_decided_by_win(frame.goal, landlord):
+            if has_quick_win(search, first, search.hands[ply], seat, np.int64(0)):
+                return 1 if landlord else 0
         end = game.append_leads(moves, first, search.hands[ply, seat], rules)
     else:
         end = game.append_replies(moves, first, search.hands[ply, seat], code, rules)
@@ -189,7 +192,7 @@ def _open_node(search: SolverMemory, ply: int) -> int:
         return -2
     frame.end = end
     value = _drop_losing_moves(search, ply)
-    if value < 0 and frame.end - frame.first > 1:
+    if used.order and value < 0 and frame.end - frame.first > 1:
         _score_moves(search, ply)
     return value
 
@@ -206,6 +209,7 @@ def set_root(search: SolverMemory, row: np.ndarray, goal: int) -> None:
     rules = search.rules
     control, frame = search.control[0], search.frames[0]
     control.nodes, control.ply, control.status, control.value = 0, 0, memory.FRESH, 0
+    control.hits, control.evictions = 0, 0
     search.threats[:] = 0
     for seat in range(3):
         search.hands[0, seat] = row[at.HANDS + seat]
@@ -218,7 +222,8 @@ def set_root(search: SolverMemory, row: np.ndarray, goal: int) -> None:
     code = game.code_of_target(row[at.TARGET], row[at.KEY], rules)
     acting, passes = np.int64(row[at.SEAT]), np.int64(row[at.PASSES])
     if code != game.LEAD:
-        acting, passes, code = find_acting_seat(search.hands[0], np.int64(row[at.OWNER]), code, passes, rules)
+        owner, tighten = np.int64(row[at.OWNER]), search.techniques.tighten
+        acting, passes, code = find_acting_seat(search.hands[0], owner, code, passes, rules, tighten)
     frame.seat, frame.passes, frame.code = acting, passes, code
     for _ in range(np.int64(row[at.BOMBS])):
         goal = goal_after_bomb(goal)
@@ -239,9 +244,8 @@ def _wanted_value(search: SolverMemory, ply: int) -> int:
 @inline_kernel
 def _close_node(search: SolverMemory, ply: int, value: int) -> int:
     """Return a node's value, storing it in the transposition table unless it came from there."""
-    frame = search.frames[ply]
-    if value & FROM_TABLE == 0:
-        store(search.table, frame.bucket, frame.name, frame.goal, value, search.control[0].nodes - frame.start)
+    if value & FROM_TABLE == 0 and search.techniques.table:
+        store(search, ply, value)
     return value & 1
 
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Collection
 from dataclasses import dataclass
+from typing import Literal, get_args
 
 import numpy as np
 
 from ddz_agents.open_cards.solver.goals import WIN
-from ddz_agents.open_cards.solver.memory import DONE, NO_ROOM, new_solver_memory
+from ddz_agents.open_cards.solver.memory import DONE, NO_ROOM, Techniques, new_solver_memory
 from ddz_agents.open_cards.solver.moves import fewest_turns
 from ddz_agents.open_cards.solver.search import run_search, set_root
 from ddz_agents.worlds.determinize import Words
@@ -17,8 +19,13 @@ from ddz_env.core.engine import layout as at
 from ddz_env.core.engine.step import play_move
 from ddz_env.core.view import list_legal_moves
 from ddz_env.support.arrays import WritableAfterUnpickling
+from ddz_env.support.checks import check_choice
 from ddz_env.support.errors import DouDizhuError, short_repr
 
+Technique = Literal["table", "both_bounds", "quick_wins", "threats", "ranks", "tighten", "order"]
+"""The techniques of :class:`~ddz_agents.open_cards.solver.memory.Techniques`."""
+TECHNIQUES: tuple[Technique, ...] = get_args(Technique)
+_WAYS = ("1", "2", "4", "8", "16")
 _SLICE = 20_000
 """Nodes between two looks at the clock and at Ctrl-C."""
 
@@ -36,12 +43,16 @@ class Solution:
         reason: Why it is not known: ``nodes``, ``seconds`` or ``memory``; empty if it is.
         nodes: Positions opened.
         seconds: Time taken.
+        hits: Of these, how many had their value in the transposition table.
+        evictions: Entries of the table that gave way to other positions.
     """
 
     landlord_wins: bool | None
     reason: str
     nodes: int
     seconds: float
+    hits: int = 0
+    evictions: int = 0
 
 
 class OpenSolver(WritableAfterUnpickling):
@@ -51,9 +62,12 @@ class OpenSolver(WritableAfterUnpickling):
         rules: The rules of the positions.
         nodes: Positions that a search may open; None for any number.
         megabytes: Size of the transposition table, rounded down to a power of two.
+        techniques: The techniques that it uses: all but those that a comparison leaves out.  None changes a verdict.
+        ways: Entries per bucket of the transposition table (rehash): 1, 2, 4, 8 or 16.
 
     Raises:
         MemoryError: If the table does not fit into memory.
+        InvalidOptionError: If there is no such technique or number of entries.
 
     Example:
         >>> from ddz_agents.open_cards.solver.position import open_position
@@ -62,10 +76,20 @@ class OpenSolver(WritableAfterUnpickling):
         True
     """
 
-    def __init__(self, rules: Rules, nodes: int | None = None, megabytes: float = 64) -> None:
+    def __init__(
+        self,
+        rules: Rules,
+        nodes: int | None = None,
+        megabytes: float = 64,
+        techniques: Collection[Technique] = TECHNIQUES,
+        ways: int = 4,
+    ) -> None:
         self.rules, self.nodes = rules, nodes
         self._words = rules.words()
-        self._search = new_solver_memory(self._words, megabytes)
+        used = {check_choice("technique", name, TECHNIQUES) for name in techniques}
+        switches = {name: np.bool_(name in used) for name in TECHNIQUES}
+        size = np.uint64(check_choice("ways", str(ways), _WAYS))
+        self._search = new_solver_memory(self._words, megabytes, Techniques(**switches, ways=size))
 
     def clear(self) -> None:
         """Forget every stored position, so that a search takes as long as the first one."""
@@ -110,7 +134,8 @@ class OpenSolver(WritableAfterUnpickling):
                 reason = "nodes"
             elif stop is not None and time.perf_counter() >= stop:
                 reason = "seconds"
-        return Solution(wins, reason, int(control["nodes"]), time.perf_counter() - start)
+        counts = int(control["hits"]), int(control["evictions"])
+        return Solution(wins, reason, int(control["nodes"]), time.perf_counter() - start, *counts)
 
     def solve_after(self, row: Words, move: Move, stop: float | None = None) -> Solution:
         """Determine which side wins after a given move from the position in a game-state array.

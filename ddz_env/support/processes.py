@@ -1,4 +1,4 @@
-"""Termination of processes: a worker ends with its parent, and a program with all processes that it started."""
+"""Termination of processes: workers end with their parent, and programs with all processes that they started."""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ class GamesLock:
         return GamesLock, ()
 
     def make_error(self) -> SharedGamesError:
-        """Make the error to raise in a second thread that uses the games."""
+        """Create the error to raise when a second thread uses the games at the same time."""
         return SharedGamesError(
             "another thread is using these games at this moment: give each thread its own games, or let one thread "
             "have them until it is done"

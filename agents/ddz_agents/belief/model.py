@@ -1,4 +1,4 @@
-"""The belief network, which draws hidden hands rank by rank with their probabilities, and its file format.
+"""The belief network, which draws hidden hands rank by rank and computes their probabilities; its file format.
 
 It suffices to draw one of the two other hands, as the other holds the rest.  Ranks are drawn from the highest down: how
 many cards of a rank the next seat holds has its probability under plain dealing (hypergeometric, by what is left of the
@@ -99,7 +99,7 @@ class BeliefArchitecture(Options):
 
 
 def hidden_cards(observations: Bytes) -> tuple[Hands, npt.NDArray[np.int64]]:
-    """Count the hidden cards in observations by rank, and return how many of them the next seat holds.
+    """Return each observation's hidden cards as counts by rank, and how many of them the next seat holds.
 
     Args:
         observations: Shape ``[n, OBSERVATION_SIZE]``, int8.
@@ -119,7 +119,7 @@ def hidden_cards(observations: Bytes) -> tuple[Hands, npt.NDArray[np.int64]]:
 
 
 def hidden_hands(observations: Bytes, hands: Bytes) -> Hands:
-    """Subtract the landlord's face-up cards from the next seats' hands, and return the rest, shape ``[n, 15]``.
+    """Return the hidden part of each next seat's hand, without a landlord's face-up cards, shape ``[n, 15]``.
 
     Args:
         observations: Shape ``[n, OBSERVATION_SIZE]``, int8.
@@ -168,7 +168,7 @@ def encode_seats(observations: Bytes, statistics: npt.NDArray[np.int32], seats: 
 
 @kernel
 def _add_logits(sums: np.ndarray, weights: np.ndarray, bias: np.ndarray, logs: np.ndarray) -> None:
-    """Add the network's logits for each possible count of one rank to ``logs``, shape ``[n, 5]``."""
+    """Add the network's logits for each count of one rank to the log-probabilities ``logs``, shape ``[n, 5]``."""
     hidden = np.empty(sums.shape[1], np.float32)
     for row in range(sums.shape[0]):
         for unit in range(hidden.size):

@@ -92,7 +92,7 @@ def count_move_statistics(history: Sequence[tuple[int, Move]], landlord: int) ->
 
 @kernel
 def count_actions(rows: np.ndarray, actions: np.ndarray, statistics: np.ndarray, tricks: np.ndarray) -> None:
-    """Add the moves that given actions begin to the play-style statistics of many games, in place.
+    """Update the play-style statistics of many games, in place, with the moves that the given actions begin.
 
     Args:
         rows: The games before the actions, shape ``[n, 32]``, uint64.

@@ -40,7 +40,7 @@ def expected_payoff(
 
 
 def opponent_win_rate(win_rate: float, share: float) -> float:
-    """Estimate an opponent's win rate from ours and from the fraction of its maximum that it staked (equation 3).
+    """Estimate an opponent's win rate from ours and from its stake as a share of its maximum (equation 3).
 
     Args:
         win_rate: Our win rate against a random hand.

@@ -113,7 +113,7 @@ def check_stage(view: View) -> None:
 
 
 def highest_possible_stake(rules: Rules) -> int:
-    """Return the highest stake, as a multiple of the base, that bidding, showing and doubling can reach."""
+    """Return the highest stake, as a multiple of the base stake, that bidding, showing and doubling can reach."""
     return _HIGHEST[rules.bidding] * (2 if rules.showing else 1) * (2 if rules.doubling else 1)
 
 
@@ -237,7 +237,7 @@ class StakingAgent(WritableAfterUnpickling):
         return f"{type(self).__name__}({self.options.worlds})"
 
     def act(self, view: View, rng: np.random.Generator) -> Move:
-        """Choose a bid or an answer by expected payoff, or let the card player choose a move of cards.
+        """Choose a bid or an answer by expected payoff, or let another agent choose a move of cards.
 
         Raises:
             IllegalMoveError: If it is not the seat's turn.
@@ -318,7 +318,7 @@ class PayoffSearchAgent(StakingAgent):
         return self.decide(view, rng).move
 
     def decide(self, view: View, rng: np.random.Generator) -> Decision:
-        """Choose a move; in the auction, return it with visit counts and mean payoffs of the bids.
+        """Choose a move, and return it with the visit count and mean payoff of each bid if the seat is bidding.
 
         Raises:
             IllegalMoveError: If it is not the seat's turn.

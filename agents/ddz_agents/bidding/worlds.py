@@ -55,7 +55,7 @@ class Outcomes(NamedTuple):
         return float(self.wins(landlord).mean())
 
     def gain(self, landlord: int) -> float:
-        """Return the observer's mean return with the given seat as landlord, halved if that is the observer."""
+        """Return the observer's mean return at base stake 1 with the given landlord, halved if that is itself."""
         return float(self.returns[:, landlord, self.seat].mean()) / (2.0 if landlord == self.seat else 1.0)
 
 
@@ -67,7 +67,7 @@ def apply_answer(row: np.ndarray, action: np.uint64, rules: np.ndarray) -> None:
 
 @kernel
 def deal_worlds(view: np.ndarray, seat: int, rules: np.ndarray, seed: np.uint64, rows: np.ndarray) -> None:
-    """Sample deals that fit a view, once per possible landlord, with the game advanced to the first lead.
+    """Sample deals that fit a view, and advance each to the first lead once for every possible landlord.
 
     Args:
         view: The observer's row, before the first lead, shape ``[32]``, uint64.
@@ -104,7 +104,7 @@ def _count_results(rows: np.ndarray, rules: np.ndarray, landlord_won: np.ndarray
 
 
 def play_out(rows: npt.NDArray[np.uint64], rules: Rules, agent: Agent, rng: np.random.Generator) -> None:
-    """Play games to the end with one agent in every seat.
+    """Play games to the end with the same agent in every seat.
 
     Args:
         rows: Games at the first lead, shape ``[n, 32]``, uint64, changed in place.
@@ -121,7 +121,7 @@ def play_out(rows: npt.NDArray[np.uint64], rules: Rules, agent: Agent, rng: np.r
 
 
 def simulate_outcomes(view: View, rng: np.random.Generator, worlds: int, agent: Agent) -> Outcomes:
-    """Sample deals that fit a seat's view, play them out with one agent, and return the results.
+    """Sample deals that fit a seat's view, play them out with one agent in all seats, and return the results.
 
     Args:
         view: In the auction, at showing or doubling, or at the first lead; it need not be the seat's turn.

@@ -108,7 +108,7 @@ class RLCardRuleAgent:
         return list(self._tools.get_gt_cards(player, greater))
 
     def _ask(self, state: dict[str, Any], rng: np.random.Generator) -> str:
-        """Ask RLCard's agent once, seeding numpy's global generator and restoring it afterwards."""
+        """Ask RLCard's agent for one move, seeding numpy's global generator first and restoring it afterwards."""
         saved = np.random.get_state()  # noqa: NPY002 - the generator that RLCard uses
         np.random.seed(int(rng.integers(0, 2**32)))  # noqa: NPY002
         try:

@@ -67,7 +67,7 @@ class PolicyOptions(PolicyFile):
 def choose_actions(
     log_probabilities: Floats, temperature: float, rngs: Sequence[np.random.Generator]
 ) -> npt.NDArray[np.int64]:
-    """Choose one action per row of log-probabilities, by sampling at a temperature or greedily at 0.
+    """Choose one action per row of log-probabilities: a sample at the given temperature, or the likeliest at 0.
 
     Args:
         log_probabilities: Shape ``[n, 400]``, minus infinity where illegal.
@@ -156,7 +156,7 @@ class ModelAgent:
         self.name = name
 
     def act(self, view: View, rng: np.random.Generator) -> Move:
-        """Choose a complete move with the policy, taking its likeliest actions or sampling at a temperature.
+        """Choose a complete move with the policy: its likeliest actions, or samples at the agent's temperature.
 
         Raises:
             IllegalMoveError: If it is not the seat's turn.

@@ -149,7 +149,7 @@ def _log_softmax(logs: np.ndarray, mask: np.ndarray) -> None:
 
 @kernel
 def _new_policy_buffers(policy: PolicyNet, rows: int) -> ForwardBuffers:
-    """Allocate a policy's buffers in compiled code, because passing them from Python would take as long."""
+    """Allocate a policy's buffers in compiled code, which takes no longer than passing them from Python."""
     width, rest_features = policy.weigh.weights.shape
     return new_buffers(rows, policy.inputs.most, width, policy.rest.bias.size, rest_features)
 

@@ -52,7 +52,7 @@ SEATS = 3
 
 
 class Decisions(NamedTuple):
-    """A batch of decisions as bytes: encoded observations, and the rule agent's estimates for four hands each.
+    """A batch of decisions as bytes: encoded observations, and the move counts and costs of four hands each.
 
     Attributes:
         seen: What the networks read, by :data:`~ddz_agents.neural.feature_table.DECISION_BYTES`, shape ``[n, 584]``,
@@ -65,7 +65,7 @@ class Decisions(NamedTuple):
 
 
 class HandValueCache(NamedTuple):
-    """A cache of the rule agent's estimates for hands, valid until a hand or the cards that can beat it change.
+    """A cache of hands' move counts and costs, each valid until the hand or the cards that can beat it change.
 
     Attributes:
         keys: Of each seat of each game, the hand, the cards that could beat it and the largest hand among those who
@@ -85,12 +85,12 @@ def new_decisions(count: int) -> Decisions:
 
 
 def new_legal_actions(count: int) -> tuple[npt.NDArray[np.int16], npt.NDArray[np.int16]]:
-    """Allocate zeroed arrays for ``count`` legal actions and for estimates of the hands that they leave."""
+    """Allocate zeroed arrays for ``count`` legal actions, and for the move counts and cost of each hand left."""
     return np.zeros(count, np.int16), np.zeros((count, HAND_VALUES), np.int16)
 
 
 def new_hand_value_cache(games: int) -> HandValueCache:
-    """Allocate an empty cache of the rule agent's estimates for the hands of ``games`` games."""
+    """Allocate an empty cache of the move counts and costs of hands in ``games`` games."""
     return HandValueCache(np.zeros((games, SEATS, 3), np.uint64), np.zeros((games, SEATS, HAND_VALUES), np.int16))
 
 
@@ -123,7 +123,7 @@ def remaining_hand(seen: np.ndarray) -> np.uint64:
 
 @pure_kernel
 def value_own_hand(seen: np.ndarray, workspace: RuleWorkspace, hand_values: np.ndarray) -> None:
-    """Write the rule agent's estimates for the acting seat's hand, measured against all unseen cards."""
+    """Write the move counts and the cost of the acting seat's hand, measured against all unseen cards."""
     most = max(seen[_LEFT_NEXT], seen[_LEFT_PREVIOUS])
     price_against_pool(hand_word(seen, UNSEEN), np.uint64(most), FEATURE_RULES, workspace)
     sure, price = value_hand(remaining_hand(seen), workspace)
@@ -139,7 +139,7 @@ def _value_known_hand(
     memory: HandValueCache,
     workspace: RuleWorkspace,
 ) -> None:
-    """Update a cache slot, unless it is still valid, with the estimates for a hand against two known hands."""
+    """Recompute a hand's cached move counts and cost against two known hands, unless they are still valid."""
     key, values = memory.keys[slot], memory.values[slot]
     unseen, most = add_hand(other, third), max(popcount(other), popcount(third))
     if key[0] != hand or key[1] != unseen or key[2] != most:
@@ -153,7 +153,7 @@ def _value_known_hand(
 def value_all_hands(
     seen: np.ndarray, game: int, seat: int, memory: HandValueCache, workspace: RuleWorkspace, hand_values: np.ndarray
 ) -> None:
-    """Write the rule agent's estimates for all three hands, which only critics read.
+    """Write the move counts and costs of all three hands, measured with open cards; only critics read them.
 
     Args:
         seen: The bytes of the decision.
@@ -213,7 +213,7 @@ def write_rest_counts(seen: np.ndarray, action: int, rest: np.ndarray) -> None:
 def _describe_actions(
     bits: np.ndarray, seen: np.ndarray, workspace: RuleWorkspace, actions: np.ndarray, values: np.ndarray, pair: int
 ) -> None:
-    """Write a decision's legal actions, and estimates for the hands that they leave, from index ``pair`` on."""
+    """Write a decision's legal actions from index ``pair`` on, and the move counts and cost of each hand left."""
     left = remaining_hand(seen)
     for word in range(bits.shape[0]):
         legal = bits[word]

@@ -162,7 +162,7 @@ class FeatureTable:
         return slice(first, first + next(len(entry.columns) for entry in self.inputs if entry.name == name))
 
     def rows(self) -> Iterator[tuple[str, str, str]]:
-        """Yield the name, the number of inputs and the meaning of each group, as text for the documentation."""
+        """Yield the name, the number of inputs and the meaning of each group, as strings for the documentation."""
         for name, meaning, columns in self.inputs:
             yield f"`{name}`", str(len(columns)), meaning
 

@@ -95,7 +95,7 @@ def price_against_pool(pool: np.uint64, most: np.uint64, rules: np.ndarray, work
 
 @pure_kernel
 def value_hand(hand: np.uint64, workspace: RuleWorkspace) -> tuple[int, int]:
-    """Return a hand's numbers of moves, as ``100 * beatable + others``, and its estimated cost to the rule agent.
+    """Return a hand's move counts, packed as ``100 * beatable + others``, and its cost to the rule agent.
 
     Args:
         hand: The hand.

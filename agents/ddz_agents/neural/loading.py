@@ -1,4 +1,4 @@
-"""Loading of learned policies from files; the suffix selects the runtime that evaluates them.
+"""Loading of learned policies from files; a file's suffix selects the runtime that evaluates its policy.
 
 Each reader imports what it needs when it is called.  Our own weights need this package alone; an ONNX policy needs
 ONNX Runtime, and a model of Stable-Baselines3 needs it and PyTorch.

@@ -129,7 +129,7 @@ def example_inputs() -> tuple[Bytes, Bytes]:
 
 
 def _read_metadata(path: str | Path, session: Any) -> dict[str, str]:
-    """Return an ONNX file's metadata entries as a dictionary, or raise an error if they are not valid text."""
+    """Return an ONNX file's metadata entries as a dictionary, or raise an error if they are not valid UTF-8."""
     try:
         metadata: dict[str, str] = session.get_modelmeta().custom_metadata_map
     except UnicodeDecodeError as error:

@@ -93,7 +93,7 @@ def _sources_and_scales(kind: int, columns: list[FeatureColumn], device: torch.d
 
 
 def _prospect_numbers(device: torch.device) -> tuple[Tensor, Tensor]:
-    """Return the hand value that each prospect input tests, as an index, and the bound to exceed."""
+    """Return which hand value each prospect input tests, as an index, and the threshold that it must exceed."""
     which = [0] * MOST_LOSERS + [1] * MOST_MOVES + [2] * PRICE_STEPS
     least = [*range(MOST_LOSERS), *range(MOST_MOVES), *(PRICE_STEP * step for step in range(PRICE_STEPS))]
     return torch.tensor(which, device=device), torch.tensor(least, dtype=torch.float32, device=device)

@@ -138,7 +138,7 @@ def _is_preset(name: str) -> bool:
 
 
 def check_heading(where: object, metadata: Mapping[str, str], kind: str, version: int) -> None:
-    """Check that a file's metadata name the expected kind, format version and byte layout.
+    """Check that a file's metadata have the expected kind and format version and a readable byte layout.
 
     Args:
         where: Names the file in messages.
@@ -331,7 +331,7 @@ def read_tensor_file(path: str | Path, kind: str, version: int) -> tuple[Arrays,
 def extract_network_arrays(
     arrays: Mapping[str, npt.NDArray[Any]], prefix: str, shapes: Mapping[str, tuple[int, ...]], where: str
 ) -> Arrays:
-    """Return a network's arrays as float32, checked for their shapes and named without the prefix.
+    """Return a network's arrays as float32, with their shapes checked and the prefix removed from their names.
 
     Args:
         arrays: The arrays; those without the prefix are ignored.

@@ -338,7 +338,7 @@ def run_blocks(trunk: Trunk, buffers: ForwardBuffers, rows: int) -> None:
 
 @pure_kernel
 def run_trunk(trunk: Trunk, buffers: ForwardBuffers) -> None:
-    """Compute one hidden state from the dense inputs in the buffers, by the first layer and the blocks."""
+    """Compute one hidden state by applying the first layer and the blocks to the dense inputs in the buffers."""
     affine(buffers.columns, trunk.first, buffers.places, buffers.states[0])
     rectify(buffers.states[0])
     run_blocks(trunk, buffers, np.int64(1))  # no literal: it would be compiled for 1 alone

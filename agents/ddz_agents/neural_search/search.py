@@ -60,7 +60,7 @@ class Value(Protocol):
 
 @dataclass(frozen=True)
 class SearchOptions(Options):
-    """How a search with given parts distributes its iterations.
+    """How a search distributes its iterations over trees, batches and the root's actions.
 
     Attributes:
         trees: Trees, each with its own random numbers; their statistics are added up at the root.
@@ -129,7 +129,7 @@ def search(
 
 
 class Search(WritableAfterUnpickling):
-    """A search with given determinizations, prior, value and players, which reuses memory between decisions.
+    """A search with given determinizations, prior, value and players; it reuses its memory between decisions.
 
     The arguments are those of :func:`search`.
 
@@ -159,7 +159,7 @@ class Search(WritableAfterUnpickling):
     def decide(
         self, view: View, rng: np.random.Generator, iterations: int = 1000, milliseconds: float | None = None
     ) -> Decision:
-        """Search one decision for a number of iterations or a time, and return the move with its statistics.
+        """Search one decision for a given number of iterations or time, and return the move with statistics.
 
         Args:
             view: What the seat to act knows, at the start of a decision.

@@ -105,7 +105,7 @@ def select_child(
 def _unvisited_child(
     tree: Tree, prior: np.ndarray, legal_children: np.ndarray, count: int, best_prior: np.float32, number: np.uint64
 ) -> int:
-    """Return the n-th unvisited child among those with the largest prior, counted from 0."""
+    """Return the n-th, counted from 0, of a node's unvisited children that share the largest prior."""
     for index in range(count):
         record = np.int64(legal_children[index])
         if tree.visits[record] == 0 and prior[record] == best_prior:

@@ -31,7 +31,7 @@ _ALL = slice(None)
 
 
 class PolicyValue:
-    """A leaf value from a network, taken after the policy has played on for a few decisions.
+    """A value function that lets the policy play on for a few decisions, then asks its critic or value head.
 
     Args:
         model: The policy, whose likeliest actions are played; with a critic or a value of its own.
@@ -72,7 +72,7 @@ def random_playouts(leaves: LeafBatch, rng: np.random.Generator) -> Floats:
 
 
 def play_out_randomly(rows: Words, rules: Words, rng: np.random.Generator) -> tuple[Words, Floats]:
-    """Play games to their ends at random, in place, and return each landlord and its result, 0 to 1.
+    """Play games to their ends at random, in place; return each game's landlord and that seat's result, 0 to 1.
 
     Args:
         rows: The games, shape ``[n, 32]``, uint64; changed.

@@ -81,14 +81,14 @@ class LogOddsCurve(NamedTuple):
     slope: float
 
     def chances(self, means: Reals) -> Reals:
-        """Return the calibrated chances for means from 0 to 1, leaving 0 and 1 unchanged."""
+        """Return the calibrated chances of winning for mean values from 0 to 1, leaving 0 and 1 unchanged."""
         chances = 1 / (1 + np.exp(-self.bias - self.slope * log_odds(means)))
         bounded: Reals = np.where((means <= 0) | (means >= 1), means, chances)
         return bounded
 
 
 class Calibration(NamedTuple):
-    """The calibration curves for one kind of opponent, with one curve for each role.
+    """The calibration curves for one kind of opponent, one for each role.
 
     Attributes:
         landlord: For the landlord.
@@ -102,7 +102,7 @@ class Calibration(NamedTuple):
 
 
 def log_odds(means: Reals) -> Reals:
-    """Return the log odds of means from 0 to 1, clipped to a finite range."""
+    """Return the log odds of mean values from 0 to 1, clipped to a finite range."""
     with np.errstate(divide="ignore"):
         logs: Reals = np.clip(np.log(means) - np.log1p(-means), -_MOST, _MOST)
     return logs
@@ -264,7 +264,7 @@ class WinProbability:
         return rows, np.bincount(deal, weights).astype(np.float64)
 
     def _checked_worlds(self, view: View, rng: np.random.Generator) -> tuple[Words, Reals]:
-        """Return the result of :meth:`sample_worlds`, after checking that the seat is to play cards."""
+        """Return the result of :meth:`sample_worlds`, after checking that the view's seat is to play cards."""
         if view.landlord is None or view.acting_seat != view.seat or view.stage != "play":
             raise IllegalMoveError(f"seat {view.seat} plays no cards now: the stage is {view.stage}")
         check_view(view.row, view.seat, view.rule_words)

@@ -71,7 +71,7 @@ def enumerate_hands(pool: Counts, size: int) -> Iterator[Counts]:
 
 @functools.lru_cache(maxsize=4096)
 def enumerate_deals(pool: Counts, sizes: Sequence[int]) -> tuple[tuple[tuple[int, ...], int], ...]:
-    """List the ways to deal hands of given sizes from a pool, each with its number of card deals.
+    """List the distinct deals of hands of given sizes from a pool, each with how many card deals produce it.
 
     Args:
         pool: The cards as counts.

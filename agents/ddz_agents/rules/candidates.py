@@ -33,7 +33,7 @@ def insert_candidate(
     riders: np.uint64,
     score: int,
 ) -> int:
-    """Insert a move into a list sorted by score, if it is good enough, and return the list's new length."""
+    """Insert a move into a list sorted by score, unless it ranks below a full list; return the new length."""
     index = count
     while index > 0 and scores[index - 1] < score:
         index -= 1
@@ -98,7 +98,7 @@ def list_candidates(
 def best_candidates(
     row: np.ndarray, rules: np.ndarray, workspace: RuleWorkspace, most: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the best ``most`` candidate moves as main groups and kickers, both of shape ``[n]``, uint64."""
+    """Return at most ``most`` best candidate moves, as main groups and kickers of shape ``[n]`` each, uint64."""
     mains, kickers = np.zeros((2, most), np.uint64)
     count = list_candidates(row, rules, workspace, mains, kickers, np.zeros(most, np.int64))
     return mains[:count], kickers[:count]

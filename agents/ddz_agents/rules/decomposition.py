@@ -54,7 +54,7 @@ def _is_allowed(segment: int, scratch: HandWorkspace) -> bool:
 
 @inline_kernel
 def _list_chains_of(plane: np.uint64, first: int, stop: int, scratch: HandWorkspace, count: int) -> int:
-    """Append the chains of one category with their costs, the longest chains first."""
+    """Append a hand's chains of one category to the list of chains with their costs, the longest chains first."""
     memory = scratch.memory
     segment, starts = first, words.run_starts(plane, tables.SEGMENT_LENGTH[first])
     while starts != U0 and segment < stop:  # none is longer than the longest
@@ -265,7 +265,7 @@ def _unpack_part(price: int, sure: bool) -> int:
 def _choose_trio_kicker(
     rank: np.uint64, solos: np.uint64, pairs: np.uint64, sure: bool, scratch: HandWorkspace
 ) -> tuple[np.uint64, np.uint64, int]:
-    """Choose a trio's kicker: the costlier of the lowest solo and the lowest pair, or none if better kept.
+    """Choose a trio's kicker: the costlier of the lowest solo and lowest pair, or none if neither costs anything.
 
     Args:
         rank: The trio's rank.
@@ -317,7 +317,7 @@ def _price_trios(trios: np.uint64, scratch: HandWorkspace) -> int:
 
 @part_kernel
 def _count_readings(planes: np.uint64, quads: np.uint64, trios: np.uint64, rocket: bool) -> tuple[int, np.uint64]:
-    """Count the ways to divide the cards left after chains, and find the trios to try broken up as well."""
+    """Count the ways to divide the cards left after taking out chains, and find the trios that may be broken up."""
     number = 2 if rocket else 1
     if (planes | quads) != U0:
         number *= _MODES ** np.int64(planes) * _QUAD_MODES ** np.int64(words.popcount(quads))

@@ -55,7 +55,7 @@ def _play_out_from_any_stage(row: np.ndarray, rules: np.ndarray, workspace: Rule
 
 @pure_kernel
 def next_kicker(row: np.ndarray, rules: np.ndarray, workspace: RuleWorkspace, plan: np.ndarray) -> np.uint64:
-    """Return the kicker that the rule agent would add, or the lowest legal one if its plan does not fit."""
+    """Return the kicker that the rule agent would add, or the lowest legal one if it would add no legal one."""
     plan[0] = U0  # of another move, perhaps
     action, options = next_action(row, rules, workspace, WEIGHTS, plan), pending_options(row, rules)
     if action != U0 and (options >> (action - KICKER_ID)) & U1:

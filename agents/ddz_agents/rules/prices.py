@@ -79,7 +79,7 @@ def _pack_price(base: int, slope: int, beaten: int, control: int) -> int:
 
 @pure_kernel
 def _set_row(prices: np.ndarray, row: int, base: int, slope: int, step: int, control: int) -> None:
-    """Write the beating percentage and the costs of one kind of group, for 0 to 15 higher groups."""
+    """Write the beating percentages and costs of one kind of group, for 0 to 15 higher groups in other hands."""
     for higher in range(16):
         beaten = min(np.int64(100), higher * step)
         prices[at.BEATEN + row + higher] = beaten

@@ -57,7 +57,7 @@ def lowest_kickers(row: np.ndarray, hand: np.uint64, main: np.uint64, rules: np.
 def choose_kickers(
     row: np.ndarray, hand: np.uint64, main: np.uint64, rules: np.ndarray, workspace: RuleWorkspace
 ) -> np.uint64:
-    """Choose kickers one after another, each time the one whose loss costs the hand least.
+    """Choose a main group's kickers one after another, each time the one whose loss costs the hand least.
 
     Args:
         row: The game, at the start of a decision.
@@ -140,7 +140,7 @@ def _lead_score(workspace: RuleWorkspace, main: np.uint64, rules: np.ndarray, w:
 
 @part_kernel
 def _lead_to_partner(hand: np.uint64, workspace: RuleWorkspace) -> np.uint64:
-    """Return the lowest solo if the partner acts next with one card that likely beats it, else 0."""
+    """Return the lowest solo if the partner acts next and likely beats it with its last card, else 0."""
     about = workspace.about
     if about[slots.A_PARTNER_CARDS] != U1 or about[slots.A_NEXT_ENEMY] != U0:
         return U0
@@ -232,7 +232,7 @@ def _must_block(row: np.ndarray, workspace: RuleWorkspace, main: np.uint64) -> b
 def _reply_score(
     row: np.ndarray, rules: np.ndarray, workspace: RuleWorkspace, w: np.ndarray, main: np.uint64, gain: int
 ) -> int:
-    """Return a reply's saving in hand cost plus bonuses less the saving required; it is played only above zero."""
+    """Return a reply's score, which must be positive to play it: cost saved plus bonuses less the saving required."""
     beaten = percent_beaten(workspace, main)
     score = gain + w[of.FOLLOW_HOLD] * (100 - beaten) // 100
     score -= _least_gain_needed(row, rules, workspace, w, is_bomb(main, rules))

@@ -82,7 +82,7 @@ class TreeOptions(Options):
         return cast("Policy | None", self._compiled_function("simulation", RANDOM))
 
     def selection_function(self) -> Bound | None:
-        """Return the user's tree policy, or None for the one in figure 2 of the 2011 paper.
+        """Return the user's tree policy, or None for that of Whitehouse, Powley and Cowling (2011, figure 2).
 
         Raises:
             InvalidAgentOptionError: If there is no such tree policy.
@@ -191,7 +191,7 @@ class TreeSearchAgent(SearchAgent[ViewOrState]):
         return None
 
     def _draw_tree_game(self, position: Position, state: np.uint64) -> tuple[Position, np.uint64]:
-        """Return the game that a tree searches, drawn by some subclasses, and the generator's new state."""
+        """Return the game that a tree searches, which some subclasses draw, and the generator's new state."""
         return position, state
 
     def _grow_tree(

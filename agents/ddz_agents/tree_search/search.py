@@ -201,7 +201,7 @@ def _expand(tree: Tree, node: int, mask: np.ndarray, untried: int, state: np.uin
 
 @inline_kernel
 def ucb(tree: Tree, record: int, log_parent: float, exploration: float) -> float:
-    """Return a child's UCB value, as defined in figure 2 of the 2011 paper."""
+    """Return a child's UCB value, as defined by Whitehouse, Powley and Cowling (2011, figure 2)."""
     inverse = np.float32(1.0) / np.float32(tree.visits[record])
     return tree.reward[record] * inverse + np.float32(exploration) * math.sqrt(np.float32(log_parent) * inverse)
 
@@ -210,7 +210,7 @@ def ucb(tree: Tree, record: int, log_parent: float, exploration: float) -> float
 def _selection_value(
     tree: Tree, record: int, parent_visits: float, log_parent: float, exploration: float, bound: Any
 ) -> float:
-    """Return a child's selection value, by figure 2 of the 2011 paper or by the user's own function."""
+    """Return a child's selection value: its UCB value, or the result of the user's own function if there is one."""
     if bound is None:
         return ucb(tree, record, log_parent, exploration)
     visits = float(tree.visits[record])
@@ -221,7 +221,7 @@ def _selection_value(
 def select_best_legal(
     tree: Tree, usable: np.ndarray, count: int, parent_visits: float, exploration: float, bound: Any
 ) -> int:
-    """Return the child with the highest selection value among the first ``count`` in ``usable``."""
+    """Return the child with the highest selection value among the first ``count`` children in ``usable``."""
     log_parent = math.log(parent_visits)
     best, best_value = np.int64(usable[0]), np.float32(-np.inf)
     for index in range(count):
@@ -254,7 +254,7 @@ def select_best_child(
 def _random_lead(
     hand: np.uint64, rules: np.ndarray, mask: np.ndarray, state: np.uint64, finish: bool
 ) -> tuple[np.uint64, np.uint64]:
-    """Return a random lead, or with ``finish`` one that ends the game if any does, and the generator's state."""
+    """Return a random lead, with ``finish`` a lead that ends the game if any, and the generator's state."""
     for word in range(MASK_WORDS):
         mask[word] = U0
     write_lead_mask(hand, rules, mask)
@@ -269,7 +269,7 @@ def _random_lead(
 def _random_reply(
     row: np.ndarray, hand: np.uint64, rules: np.ndarray, state: np.uint64, finish: bool
 ) -> tuple[np.uint64, np.uint64]:
-    """Return a random reply or pass, or with ``finish`` one that ends the game, and the generator's state."""
+    """Return a random reply or pass, with ``finish`` a reply that ends the game if any, and the generator's state."""
     target = row[at.TARGET]
     base, starts, bombs, rocket = find_replies(hand, target, row[at.KEY], rules)
     if (starts | bombs | rocket) == U0:
@@ -297,7 +297,7 @@ def _random_reply(
 
 @part_kernel
 def simulate_random(row: np.ndarray, rules: np.ndarray, mask: np.ndarray, state: np.uint64, finish: bool) -> np.uint64:
-    """Play a game to its end uniformly at random, and optionally take any move that empties a hand at once.
+    """Play a game to its end at random; with ``finish``, a move that empties the hand is always taken.
 
     Args:
         row: The game, at any stage, changed in place; only hands, turn, bombs and winner are kept right.
@@ -338,7 +338,7 @@ def reward_of(row: np.ndarray, seat: np.uint64) -> np.float32:
 
 @part_kernel
 def backpropagate(tree: Tree, trace: Trace, depth: int) -> None:
-    """Add the result of a finished game to each node on its path, for the side that chose the node."""
+    """Add the result of a finished game to each node on its path, as a reward for the side that chose the node."""
     tree.visits[ROOT] += 1
     for level in range(1, depth + 1):
         tree.visits[trace.nodes[level]] += 1

@@ -68,7 +68,7 @@ class BotzoneAgent:
         self._end_bot(seat)
 
     def act(self, view: View, rng: np.random.Generator) -> Move:
-        """Send the seat's view to the bot as a request, and return the move that the bot answers.
+        """Send the seat's view to the bot as a request, and return the move in the bot's answer.
 
         Raises:
             BotFaultError: If it does not answer within its limits.

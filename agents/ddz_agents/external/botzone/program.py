@@ -202,7 +202,7 @@ class BotProgram:
 
     @staticmethod
     def _write(process: subprocess.Popen[bytes], request: bytes) -> bytes:
-        """Write part of a request and return the rest, or nothing if the bot has closed its input."""
+        """Write part of a request and return the rest, which is empty if the bot has closed its input."""
         assert process.stdin is not None
         try:
             return request[os.write(process.stdin.fileno(), request) :]
@@ -212,7 +212,7 @@ class BotProgram:
             return b""
 
     def _wait(self, process: subprocess.Popen[bytes], deadline: float) -> int:
-        """Wait for a program that has closed its output, and return its peak memory in MiB."""
+        """Wait until a program that has closed its output ends, and return its peak memory in MiB."""
         while not _has_ended(process):
             if time.monotonic() > deadline:
                 raise BotFaultError("TLE", f"it did not end within {self._limits.seconds:g} s")

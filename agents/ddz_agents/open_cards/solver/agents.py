@@ -1,4 +1,4 @@
-"""The agents ``cheating-solver`` and ``determinized-solver``, which solve positions exactly."""
+"""The agents ``solver`` and ``determinized-solver``, which solve positions exactly."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _ENUMERATED = 5000
 
 @dataclass(frozen=True)
 class CheatingSolverOptions(Options):
-    """How far ``cheating-solver`` searches.
+    """How far ``solver`` searches.
 
     Attributes:
         nodes: Positions that a search may open; where they do not suffice, the rule agent moves.
@@ -141,7 +141,7 @@ class DeterminizedSolverAgent(InferringAgent):
         return Decision.from_moves(moves, wins / weight, int(np.argmax(wins)), "chance")
 
     def applies(self, view: View) -> bool:
-        """Return whether a view is in the play of cards with few enough cards left to be solved."""
+        """Return whether cards are being played and few enough of them are left for the view to be solved."""
         row = view.row
         return int(row[at.STAGE]) == at.STAGE_PLAY and sum(view.hand_sizes) <= self.options.cards
 

@@ -56,7 +56,7 @@ def value_at_end(goal: int, by_landlord: bool, plays: int, rules: np.ndarray) ->
 
 @inline_kernel
 def spring_left(goal: int, plays: int, rules: np.ndarray) -> int:
-    """Return a code for how spring can still change the stake: 0 not at all, 1 by a win, 2 or 3 by a loss."""
+    """Return a code for how a spring can still change the stake: 0 not at all, 1 by a win, 2 or 3 by a loss."""
     if goal == WIN or rules[R_SPRING] == U0:
         return 0
     if goal > WIN:

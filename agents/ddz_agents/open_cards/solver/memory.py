@@ -149,7 +149,7 @@ def _unpack_bounds(entry: np.uint64) -> tuple[int, int]:
 
 @inline_kernel
 def look_up(table: np.ndarray, ways: np.uint64, bucket: np.uint64, name: np.uint64, goal: int) -> int:
-    """Look a position up: return 1 if the landlord reaches the goal, 0 if not, or ``ABSENT`` if unknown.
+    """Look up a position and goal: return 1 if the landlord reaches the goal, 0 if not, ``ABSENT`` if unknown.
 
     Args:
         table: The table, shape ``[words]``, uint64.
@@ -229,7 +229,7 @@ def _has_chain(hand: np.uint64) -> bool:
 def _remove_empty_ranks(
     a: np.uint64, b: np.uint64, c: np.uint64, empty: np.uint64, start: np.uint64
 ) -> tuple[np.uint64, np.uint64, np.uint64, np.uint64]:
-    """Remove ranks that no hand holds from three hands, and return these with the new index of rank ``start``."""
+    """Remove ranks that no hand holds from three hands; return the hands and the new index of rank ``start``."""
     while empty != U0:
         top = empty
         top |= top >> U1

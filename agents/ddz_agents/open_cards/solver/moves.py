@@ -77,7 +77,7 @@ def new_moves(capacity: int) -> Moves:
 
 @inline_kernel
 def _append_move(moves: Moves, count: int, main: np.uint64, kickers: np.uint64, rest: np.uint64) -> int:
-    """Append a move to the stack, or only count it once the stack is full."""
+    """Append a move to the stack, or only count the move if the stack is full."""
     if count < moves.mains.size:
         moves.mains[count] = main
         moves.kickers[count] = kickers
@@ -200,7 +200,7 @@ def reply_starts(hand: np.uint64, code: np.uint64, rules: np.ndarray) -> np.uint
 
 @pure_kernel
 def can_trump(hand: np.uint64, code: np.uint64, rules: np.ndarray) -> bool:
-    """Return whether a hand beats a target with the rocket, or with a bomb where the target is none."""
+    """Return whether a hand beats a target with the rocket, or with a bomb if the target is not a bomb."""
     if code == NOTHING:
         return False
     if code != BOMBS and segment_of(code) == np.uint64(tables.SEG_BOMB):
@@ -276,7 +276,7 @@ def code_after_move(moves: Moves, main: np.uint64, kickers: np.uint64, rules: np
 
 @inline_kernel
 def tighten_target(code: np.uint64, starts: np.uint64, rules: np.ndarray) -> np.uint64:
-    """Return the highest target that allows the same replies, so that positions with equal replies are equal.
+    """Return the highest target that allows the same replies, so that positions with equal replies hash alike.
 
     Args:
         code: A target that somebody can beat.

@@ -1,4 +1,4 @@
-"""Positions with open cards in text form: the hands, the seat to move, the move to beat, and later moves.
+"""Positions with open cards, read from strings: the hands, the seat to move, the move to beat, later moves.
 
 ``KK5543 / 225543`` are two hands, the first of which leads; three hands are a game of three, the first of them the
 landlord's.  Moves that have been played follow a colon: ``KK5543 / 225543: 3, 4, pass``.
@@ -20,7 +20,7 @@ _MOST_HANDS = 3
 
 
 class InvalidPositionError(DouDizhuError):
-    """Raised when the text of a position is malformed or no game can reach it; the message says why."""
+    """Raised when a position string is malformed or no game can reach the position; the message says why."""
 
 
 def open_position(
@@ -32,7 +32,7 @@ def open_position(
     landlord: int = 1,
     played: int | None = None,
 ) -> State:
-    """Create a state with all hands open from text such as ``KK5543 / 225543``.
+    """Create a state with all hands open from a string such as ``KK5543 / 225543``.
 
     Args:
         text: Two or three hands separated by ``/``; behind ``:`` the moves played from there, separated by commas.
@@ -97,7 +97,7 @@ def deal_position(sizes: Sequence[int], rng: np.random.Generator, rules: str | R
 
 
 def parse_hand_sizes(text: str) -> list[int]:
-    """Parse the sizes of hands to deal from text such as ``12+13``.
+    """Parse the sizes of hands to deal from a string such as ``12+13``.
 
     Args:
         text: Two or three numbers separated by ``+``.

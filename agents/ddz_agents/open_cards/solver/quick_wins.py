@@ -32,7 +32,7 @@ def _weight_of_target(hands: np.ndarray, owner: int, code: np.uint64, landlord: 
 
 @inline_kernel
 def _fewest_turns(search: SolverMemory, top: int, hands: np.ndarray, owner: int, spent: int) -> int:
-    """Return the fewest moves that any opponent of the leader still needs after ``spent`` moves."""
+    """Return the fewest moves in which an opponent of the leader can go out, less the ``spent`` moves."""
     fewest = np.int64(99)
     for seat in range(np.int64(search.rules[R_PLAYERS])):
         if (seat == search.landlord) != (owner == search.landlord):
@@ -57,7 +57,7 @@ def _retreat(moves: game.Moves, depth: int) -> int:
 
 @inline_kernel
 def _weigh_move(search: SolverMemory, depth: int, index: int, hands: np.ndarray, owner: int) -> tuple[int, int, int]:
-    """Return a move's ``_weight_of_target``, and the counts of beatable and of uncovered moves after it."""
+    """Return a move's ``_weight_of_target``, and the new counts of beatable moves, in all and without a master."""
     moves, frame = search.moves, search.moves.work[depth]
     code = game.code_after_move(moves, moves.mains[index], moves.kickers[index], search.rules)
     weight, kept = (

@@ -111,7 +111,7 @@ def open_child(search: SolverMemory, ply: int, index: int) -> int:
 
 @part_kernel
 def _wins_at_once(search: SolverMemory, ply: int) -> bool:
-    """Return whether one of the node's moves ends the game in favour of the seat to move."""
+    """Return whether one of a node's moves ends the game in favour of the seat to move."""
     rules = search.rules
     frame, moves = search.frames[ply], search.moves
     landlord = frame.seat == search.landlord

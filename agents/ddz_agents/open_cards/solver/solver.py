@@ -92,7 +92,7 @@ class OpenSolver(WritableAfterUnpickling):
         self._search = new_solver_memory(self._words, megabytes, Techniques(**switches, ways=size))
 
     def clear(self) -> None:
-        """Forget every stored position, so that a search takes as long as the first one."""
+        """Forget every stored position, so that the next search takes as long as the first one did."""
         self._search.table[...] = 0
 
     def solve(self, state: State, *, goal: int = WIN, seconds: float | None = None) -> Solution:

@@ -109,7 +109,7 @@ def position_key(row: np.ndarray, salt: np.uint64) -> Key:
 
 @inline_kernel
 def look_up(stack: SearchStack, ply: int, key: Key) -> tuple[bool, float]:
-    """Look up the position at a ply in the table; return whether it is known, and its value."""
+    """Look up the position at a ply in the transposition table; return whether it is known, and its value."""
     frame = stack.frames[ply]
     frame.key_high, frame.key_low, frame.slot = key[0], key[1], np.int64(key[1] & np.uint64(stack.table.size - 1))
     entry = stack.table[frame.slot]
@@ -118,7 +118,7 @@ def look_up(stack: SearchStack, ply: int, key: Key) -> tuple[bool, float]:
 
 @inline_kernel
 def store(stack: SearchStack, ply: int, value: float) -> None:
-    """Store the value of the position at a ply in the table, replacing any earlier entry."""
+    """Store the value of the position at a ply in the transposition table, replacing any earlier entry."""
     frame = stack.frames[ply]
     entry = stack.table[frame.slot]
     entry.key_high, entry.key_low, entry.value = frame.key_high, frame.key_low, value

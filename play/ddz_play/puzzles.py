@@ -90,7 +90,7 @@ def verdict(state: State, seat: int) -> str | None:
 
 
 def compute_rating(tries: Iterable[tuple[int, bool]]) -> float:
-    """Compute a person's Elo rating from attempts at puzzles, each given as a grade and whether it succeeded."""
+    """Compute a person's Elo rating from puzzle attempts, each with the puzzle's grade and whether it was solved."""
     rating = _START_RATING
     for grade, won in tries:
         rating += _RATING_STEP * (won - 1 / (1 + 10 ** ((_LOWEST_RATING + _RATING_PER_GRADE * grade - rating) / 400)))

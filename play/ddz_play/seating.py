@@ -36,7 +36,7 @@ def assign_seats(agents: str, seat: int, seats: int) -> tuple[str, ...]:
 
 
 def parse_seed(given: object) -> int:
-    """Read a deal seed from an integer or from decimal text, which JavaScript needs for large seeds.
+    """Read a deal seed from an integer or from a decimal string, which JavaScript needs for large seeds.
 
     Raises:
         InvalidDealError: If it is none.

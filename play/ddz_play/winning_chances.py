@@ -1,4 +1,4 @@
-"""The winning chances shown to people, for the moves of a hint and for every move of a saved game."""
+"""The winning chances that people see beside the moves of a hint and beside every move of a saved game."""
 
 from __future__ import annotations
 
@@ -181,7 +181,7 @@ class ChanceEstimator:
 
 
 def calibration_opponents(players: Sequence[str], seat: int) -> str:
-    """Choose the calibration of a seat's chances: the level of both others, or ``policy`` (strong players).
+    """Choose the calibration for a seat's chances: the level of both other seats, or ``policy`` (strong players).
 
     Args:
         players: Who holds each seat; empty where that is not known.

@@ -147,13 +147,13 @@ def add_child(tree: Tree, node: int, action: np.uint64) -> int:
 
 @inline_kernel
 def has_room(tree: Tree) -> bool:
-    """Return whether the tree has room for another child of any node."""
+    """Return whether one more child fits into the tree, whichever node it is added to."""
     return has_room_for(tree, 1)
 
 
 @inline_kernel
 def has_room_for(tree: Tree, number: int) -> bool:
-    """Return whether the tree has room for a number of further children of any nodes."""
+    """Return whether ``number`` more children fit into the tree, whichever nodes they are added to."""
     return np.int64(tree.free[_TOP]) + np.int64(number) * MOST_CHILDREN <= tree.action.size
 
 

@@ -1,4 +1,4 @@
-"""Determinizations of a view: full games that fit it, weighted by how likely they make past moves.
+"""Determinizations of a view: full games that fit it, weighted by how likely they make the moves played so far.
 
 Read :mod:`~ddz_agents.worlds.determinize` (draw a game, and check of what) first.  Hand inference then goes through
 :mod:`~ddz_agents.worlds.history` (replay the deal in a world, and what a player model is),

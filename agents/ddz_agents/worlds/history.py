@@ -187,7 +187,7 @@ class PlayerModel(Protocol):
 def history_log_likelihoods(
     models: Sequence[PlayerModel], history: PublicHistory, hands: Words, weighed: npt.NDArray[np.bool_], rules: Rules
 ) -> Reals:
-    """Compute each model's log-likelihoods of the chosen past decisions, batched over the determinizations.
+    """Compute the log-likelihoods of each seat's ``weighed`` decisions under each model, in all determinizations.
 
     Args:
         models: The models.

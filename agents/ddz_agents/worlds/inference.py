@@ -40,7 +40,7 @@ _LEAST_DRAWN, _LEAST_PROPOSED = 0.02, 0.1
 
 
 class Proposal(NamedTuple):
-    """Deals drawn from another distribution than uniform dealing, with their importance weights.
+    """Deals drawn from a distribution other than uniform dealing, with their importance weights.
 
     Attributes:
         hands: The three hands now and the cards that are not dealt, shape ``[n, 4]``, uint64.
@@ -92,7 +92,7 @@ def infer(
     least_ess: float = _LEAST_DRAWN,
     proposal: Proposal | None = None,
 ) -> Particles:
-    """Draw determinizations, shift them to likelier deals, and weight them by the hidden seats' moves.
+    """Draw determinizations, move them towards likelier deals, and weight them by the hidden seats' moves.
 
     A particle's likelihood is the product over the hidden seats of the mean over the models (equally likely before the
     seat moved) of the likelihood of the seat's decisions in the positions that the particle implies.  The observer's

@@ -79,7 +79,7 @@ def distinct_deals(hands: Words) -> tuple[Words, npt.NDArray[np.int64]]:
 
 
 def temper(hands: Words, logs: Reals, least: float, exponent: float = 0.0) -> Particles:
-    """Weight particles by their likelihoods to the largest power up to 1 that keeps enough deals effective.
+    """Weight particles by likelihoods raised to the largest power up to 1 that keeps enough deals effective.
 
     Late in a game the particles are a few deals, each drawn many times; weights are then as good as exact, and nothing
     is gained by keeping deals alive that the moves speak against.  So deals are counted, not draws.
@@ -165,7 +165,7 @@ def _swap_in_place(hands: np.ndarray, fixed: np.ndarray, state: np.uint64) -> np
 
 
 def fixed_cards(view: View) -> Words:
-    """Return the cards known to lie in each hand and among the undealt cards, shape ``[4]``, uint64."""
+    """Return the cards that a view places in each hand and among the undealt cards, shape ``[4]``, uint64."""
     fixed = np.zeros(4, np.uint64)
     if view.landlord is not None:
         fixed[view.landlord] = view.row[KNOWN]

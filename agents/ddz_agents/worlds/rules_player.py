@@ -65,7 +65,7 @@ _U63, _U64 = np.uint64(63), np.uint64(64)
 
 @part_kernel
 def find_situation(row: np.ndarray, chosen: np.uint64) -> int:
-    """Return a code: the seat leads, or the rule agent plays or passes on an enemy's or its partner's move."""
+    """Classify a decision: a lead, or the rule agent's play or pass on a move of an enemy or of its partner."""
     if row[TARGET] == U0:
         return LEAD
     landlord = row[LANDLORD]
@@ -136,7 +136,7 @@ class ObservedMove(NamedTuple):
 def _count_kinds(
     hand: np.uint64, mask: np.ndarray, main: np.uint64, chosen: np.uint64, rules: np.ndarray, counts: np.ndarray
 ) -> tuple[int, float]:
-    """Count the legal main groups by kind of deviation; return the kind of ``main`` and the number of moves."""
+    """Count the legal main groups by kind of deviation; return the kind of ``main`` and the number of legal moves."""
     counts[:] = 0.0
     kind_of_main, moves = ILLEGAL, 0.0
     before = _U63  # no segment

@@ -86,7 +86,7 @@ class InferringOptions(ExactOptions):
 
 
 class ExactAgent(ABC):
-    """The base class of the exact agents, which store the moves already decided and play the first best move."""
+    """The base class of the exact agents, which cache their decisions and play the first among equally good moves."""
 
     cheats = False
     max_cards = 18
@@ -116,7 +116,7 @@ class ExactAgent(ABC):
         return self.choose(view.row, tuple(view.history), view.rules)
 
     def decide(self, view: View | State, rng: np.random.Generator | None = None) -> Decision:
-        """Choose the best move, with each main group's best value (in determinized minimax, its votes)."""
+        """Choose the best move, and give each main group's best value (in determinized minimax, its votes)."""
         self._check(view)
         moves, values = self._weigh_moves(view.row, tuple(view.history), view.rules)
         return Decision.from_moves(moves, values, self._first_best(values), self.unit)

@@ -111,7 +111,7 @@ def _same_side(row: np.ndarray, first: np.uint64, second: np.uint64) -> bool:
 
 @kernel
 def _push_consistent_states(stack: SearchStack, sets: InformationSetStack, ply: int, index: int, inferred: bool) -> int:
-    """Push each state in which the mover holds the cards of the next move, as it is after that move.
+    """Push the successor of each state in which the mover holds the cards of the next move.
 
     Returns:
         How many states there are; the row shows the hands of the first of them.
@@ -138,7 +138,7 @@ def _push_consistent_states(stack: SearchStack, sets: InformationSetStack, ply: 
 
 @kernel
 def _collect_moves(stack: SearchStack, sets: InformationSetStack, ply: int) -> int:
-    """Push every move that is legal in at least one state; return the end index, or -1 at a limit."""
+    """Push every move that is legal in at least one state; return the end index, or -1 at a search limit."""
     row, frame, mains, kickers = stack.rows[ply], stack.frames[ply], stack.mains, stack.kickers
     mover, stop = np.int64(row[SEAT]), frame.first
     for state in range(frame.first_state, frame.first_state + frame.states):
@@ -183,7 +183,7 @@ def _expected_value(sets: InformationSetStack, first: int, size: int) -> float:
 
 @kernel
 def _open_set(stack: SearchStack, sets: InformationSetStack, ply: int, seat: np.uint64) -> bool:
-    """Push the legal moves of the information set at a ply; return False if a limit is reached."""
+    """Push the legal moves of the information set at a ply; return False if a search limit is reached."""
     row, frame = stack.rows[ply], stack.frames[ply]
     if row[SEAT] == seat:
         return minimax.push_legal_moves(stack, ply)

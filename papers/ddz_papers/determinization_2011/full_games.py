@@ -214,7 +214,7 @@ class GameWorker(AgentPool):
 
 
 def win_rate(results: Iterable[GameResult], lineup: str, *, peasants: bool = False) -> Interval:
-    """Compute a line-up's win rate as the landlord or as the peasants, clustered by deal."""
+    """Compute a line-up's win rate as the landlord or as the peasants, with an interval clustered by deal."""
     deals = ex.group_by((result for result in results if result.lineup == lineup), "deal").values()
     return clip_interval(
         clustered_interval([[result.landlord_won != peasants for result in own] for own in deals]), 0.0, 1.0

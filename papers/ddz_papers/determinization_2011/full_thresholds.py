@@ -73,7 +73,7 @@ class FilteredRates(NamedTuple):
 
 
 class _FilteredDeal(NamedTuple):
-    """A deal for filtering: the gain from cheating, and the win rates to report if the deal passes."""
+    """A deal with the gain from cheating, by which it is filtered, and the win rates to report if it passes."""
 
     deal: int
     advantage: Fraction

@@ -54,7 +54,7 @@ class MiniDeal:
 
     @property
     def hand(self) -> str:
-        """Player 1's hand, as text."""
+        """Player 1's hand, as a string."""
         return str(Hand.from_word(int(self.row[HANDS])))
 
 
@@ -244,7 +244,7 @@ def _rates_by_pair(results: Iterable[PairResult]) -> dict[tuple[str, str], float
 
 
 def win_rate_differences(results: Sequence[PairResult], better: str, worse: str) -> list[float]:
-    """Return how many points more ``better`` wins than ``worse`` as player 1, against each common opponent."""
+    """Return by how many points ``better`` exceeds ``worse`` in win rate as player 1, for each common opponent."""
     rates = _rates_by_pair(results)
     return [rates[better, two] - rates[worse, two] for two in KINDS if {(better, two), (worse, two)} <= rates.keys()]
 
@@ -262,7 +262,7 @@ _WORDS = (
 
 
 def advantage_table(saved: ex.SavedResults[PairResult]) -> Table:
-    """Make a table that compares the paper's statements with our mean gains in win rate over all opponents."""
+    """Make a table that compares the paper's gains in win rate with ours, as means over all opponents."""
     lines = []
     for what, better, worse, paper in _WORDS:
         if gaps := win_rate_differences(saved.results, better, worse):
@@ -351,7 +351,7 @@ def record_inference(_options: ex.NoOptions, player: int, number: int) -> list[I
 
 
 def share_known(results: Sequence[InferenceResult], player: int, moves: int | None, *, weighted: bool = True) -> float:
-    """Return the share of deals whose state is known after ``moves`` moves, or by the end for None."""
+    """Return the share of deals whose true state a player knows after ``moves`` moves, or by the end if None."""
     games = [result for result in results if result.player == player]
     weights = [list_mini_deals()[result.deal].probability if weighted else 1.0 for result in games]
     last = math.inf if moves is None else moves
@@ -360,7 +360,7 @@ def share_known(results: Sequence[InferenceResult], player: int, moves: int | No
 
 
 def inference_table(saved: ex.SavedResults[InferenceResult]) -> Table:
-    """Make a table that compares the paper's shares of known states with ours, for player 1."""
+    """Make a table that compares the paper's shares of deals whose true state player 1 comes to know with ours."""
     lines = []
     for label, moves, paper in (("by the fourth turn", FOURTH_TURN, "48"), ("by the end", None, "74")):
         ours, plain = (100 * share_known(saved.results, 1, moves, weighted=weighted) for weighted in (True, False))
@@ -370,7 +370,7 @@ def inference_table(saved: ex.SavedResults[InferenceResult]) -> Table:
 
 
 def plot_mini_inference(saved: ex.SavedResults[InferenceResult], path: Path) -> None:
-    """Plot the share of deals whose state is known against the number of moves."""
+    """Plot the share of deals whose true state determinized minimax knows against the number of moves."""
     moves = range(max(result.moves for result in saved.results) + 1)
     lines = [
         Series(f"as player {player}", moves, [100 * share_known(games, player, count) for count in moves])

@@ -51,7 +51,7 @@ def begin_search(stack: SearchStack, row: np.ndarray) -> None:
 
 @kernel
 def list_legal(stack: SearchStack, ply: int, top: int) -> int:
-    """Count a visited position and push its legal moves; return the end index, or -1 at a limit."""
+    """Count a visited position and push its legal moves; return the end index, or -1 at a search limit."""
     counters = stack.counters
     counters[at.NODES] += 1
     if counters[at.NODES] > counters[at.LIMIT]:
@@ -66,7 +66,7 @@ def list_legal(stack: SearchStack, ply: int, top: int) -> int:
 
 @kernel
 def push_legal_moves(stack: SearchStack, ply: int) -> bool:
-    """Push the legal moves of the position at a ply; return False if a limit is reached."""
+    """Push the legal moves of the position at a ply; return False if a search limit is reached."""
     frame = stack.frames[ply]
     frame.stop = list_legal(stack, ply, frame.first)
     frame.cursor, frame.best, frame.total = frame.first, -np.inf, 0.0

@@ -184,7 +184,7 @@ class Experiment(Generic[_Options, _Result]):
         return f"{self.file or self.name.replace('-', '_')}.csv"
 
     def settings(self, options: _Options) -> dict[str, Any]:
-        """Return the settings on which results depend, as the first line of a file records them."""
+        """Return the settings on which results depend, in the form that a results file's first line records."""
         changeable = {"processes", "only", *self.changeable}
         counted = {name: value for name, value in options.as_dict().items() if name not in changeable}
         return {"experiment": self.name, **counted, **self.more(options)}

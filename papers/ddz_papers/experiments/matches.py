@@ -139,7 +139,7 @@ class Pairings(NamedTuple):
         return sorted(wanted, key=lambda task: task[2]) if self.by_deal else wanted
 
     def settings(self, options: ex.SeedOptions) -> dict[str, str]:
-        """Return the settings besides the options on which results depend: the rules and the policy weights."""
+        """Return the settings, apart from the options, on which results depend: the rules and the policy weights."""
         rules = {} if self.rules == "standard" else {"rules": self.rules}
         return rules if self.weights is None else {**rules, "weights": digest_file(self.weights())}
 
@@ -212,12 +212,12 @@ def share_won(result: DealResult) -> float:
 
 
 def win_interval(results: Iterable[DealResult]) -> Interval:
-    """Compute the win rate over both sides, with its 95 % interval over deals."""
+    """Compute an agent's win rate over both sides, with its 95 % interval over deals."""
     return clip_interval(normal_interval([share_won(result) for result in results]), 0.0, 1.0)
 
 
 def side_rates(results: Sequence[DealResult]) -> list[str]:
-    """Format the win rates as landlord and as peasants, in per cent."""
+    """Format an agent's win rates as landlord and as peasants, in per cent."""
     return [f"{100 * fmean(getattr(result, side) for result in results):.1f}" for side in SIDES]
 
 

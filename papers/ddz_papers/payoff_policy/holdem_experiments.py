@@ -176,7 +176,7 @@ HOLDEM = ex.Experiment(
 
 @dataclass(frozen=True)
 class StreetResult:
-    """A hold'em hand's win rate on one street, estimated from a number of dealt hands.
+    """A hold'em hand's win rate on one street, estimated from a given number of dealt hands.
 
     Attributes:
         street: Cards on the table: 0, 3, 4 or 5.

@@ -49,7 +49,7 @@ ChanceAndOutcome = tuple[float, int]
 
 
 class EstimatedDecision(Protocol):
-    """A decision with the critic's estimate, the mover's role and the outcome of the game."""
+    """A decision with the critic's estimate of its winning chance, the mover's role and the game's outcome."""
 
     @property
     def deal(self) -> int: ...  # noqa: D102
@@ -77,7 +77,7 @@ class ChanceOptions(ex.ParallelOptions):
 
 @dataclass(frozen=True)
 class ChanceResult:
-    """A decision with the critic's estimate, and how its game ended.
+    """A decision with the critic's estimate of its winning chance, and how its game ended.
 
     Attributes:
         deal: Number of the deal.
@@ -106,7 +106,7 @@ def _load_players() -> tuple[ModelAgent, WinProbability]:
 
 
 def play_and_estimate(options: ChanceOptions, deal: int) -> list[ChanceResult]:
-    """Let the policy play a game against itself, and estimate the winning chances of some moves."""
+    """Let the policy play a game against itself, and estimate the winning chances of some of its moves."""
     (agent, estimator), seed, rng = _load_players(), options.seed, make_published_generator
     state, decisions = State.new(seed, game=deal), []
     while not state.is_over:
@@ -161,7 +161,7 @@ def shown_chance(result: EstimatedDecision, calibration: Calibration) -> float:
 def bin_by_chance(
     results: Sequence[EstimatedDecision], calibration: Calibration = CALIBRATIONS[STRONG]
 ) -> list[list[ChanceAndOutcome]]:
-    """Sort the decisions of odd-numbered games into ten bins by the winning chance that is shown."""
+    """Sort the decisions of odd-numbered games into ten bins by the winning chance that people see."""
     tenths: list[list[ChanceAndOutcome]] = [[] for _ in range(BINS)]
     for result in results:
         if result.deal % 2:
@@ -171,7 +171,7 @@ def bin_by_chance(
 
 
 def chances_table(saved: ex.SavedResults[ChanceResult]) -> Table:
-    """Make the calibration table: the chances of winning that ``ddz web`` shows, against the games won."""
+    """Make the table of the winning chances that people see, in ten bins, beside the share of games won in each."""
     lines = []
     for tenth, games in enumerate(bin_by_chance(saved.results)):
         if games:

@@ -77,7 +77,7 @@ class TableChanceOptions(ex.ChosenOptions):
 
 @dataclass(frozen=True)
 class TableChanceResult:
-    """A policy decision in a game with two agents of one level, with its estimates and the game's outcome.
+    """The policy's decision in a game against two agents of a level: estimated winning chances and the outcome.
 
     Attributes:
         opponents: The level.
@@ -192,7 +192,7 @@ def with_shares_as_means(results: Sequence[TableChanceResult]) -> list[TableChan
 
 @dataclass(frozen=True)
 class ChanceErrors:
-    """The errors of the shown winning chances, in percentage points, in games that were not used for fitting.
+    """The errors of the winning chances that people see, in percentage points, in games not used for fitting.
 
     Attributes:
         positions: How many of these games.
@@ -239,7 +239,7 @@ def measure_errors(results: Sequence[TableChanceResult], calibration: Calibratio
 
 
 def correlate_gaps(results: Sequence[TableChanceResult], calibration: Calibration) -> float:
-    """Correlate the shown and the played-out difference between two moves' chances, over peasants' decisions."""
+    """Return the correlation of shown and played-out differences between two moves' chances, for peasants' moves."""
     peasants = [one for one in _odd_numbered_games(results) if one.role and one.rival_wins >= 0]
     rivals = [replace(one, mean=one.rival_mean) for one in peasants]
     shown = _shown_chances(peasants, calibration) - _shown_chances(rivals, calibration)
@@ -278,7 +278,7 @@ def _role_numbers(results: Sequence[TableChanceResult]) -> npt.NDArray[np.int64]
 
 
 def errors_table(saved: ex.SavedResults[TableChanceResult]) -> Table:
-    """Make the table of the errors of the shown winning chances, by level of the other agents."""
+    """Make the table of the errors of the winning chances that people see, by level of the other agents."""
     lines, judged = [], [one for one in saved.results if one.number >= 0]
     for level, part in ex.group_by(judged, "opponents", order=LEVELS).items():
         if sum(one.wins >= 0 for one in part) < _MIN_DECISIONS:  # too few for a map of what is played out

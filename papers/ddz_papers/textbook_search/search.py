@@ -1,4 +1,4 @@
-"""Depth-limited minimax and alpha-beta search of a game with open hands, as in the textbook.
+"""Depth-limited minimax and alpha-beta search of a game with open hands, after Russell and Norvig's textbook.
 
 (Russell and Norvig, *Artificial Intelligence*, chapter 5.)  The landlord is MAX and the peasants are MIN; a seat is
 followed by its partner or by an enemy, so two levels of MIN may follow each other.  A position at the depth limit gets
@@ -246,7 +246,7 @@ def _child_window(stack: SearchStack, ply: int) -> tuple[int, float, float]:
 
 @part_kernel
 def _close_position(stack: SearchStack, ply: int, settings: Settings) -> float:
-    """Return the final value of a searched position, and store it in the table."""
+    """Return the final value of a searched position, and store it in the transposition table."""
     frame, row = stack.frames[ply], stack.rows[ply]
     value = frame.best if row[SEAT] == row[LANDLORD] else -frame.best
     if settings.table and frame.depth > 0 and stack.counters[at.STOPPED] == 0:

@@ -217,7 +217,7 @@ class Subject(ABC):
         return len(self.places)
 
     def equivalent_deals(self, deals: int) -> int:
-        """Return how many of these deals cost as much time as ``deals`` deals between rule agents."""
+        """Return how many deals with these weights take as long as ``deals`` deals between rule agents."""
         return max(2, deals // self.cost)
 
     def weights(self, point: Point) -> Floats:
@@ -232,7 +232,7 @@ class Subject(ABC):
 
 
 class RuleWeights(Subject):
-    """The rule agent's costs of moves for one side, landlord or peasants, as the vector that is tuned."""
+    """The rule agent's cost weights for one side (landlord or peasants), as a subject of tuning."""
 
     def __init__(self, landlord: bool) -> None:
         self.start = WEIGHTS.astype(np.float64)

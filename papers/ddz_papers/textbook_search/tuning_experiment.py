@@ -110,7 +110,7 @@ class WeightRace:
 
 
 def tune(options: TuningOptions, name: str, method: str) -> list[TuningResult]:
-    """Tune a set of weights by a local search, and measure the best results on other deals."""
+    """Tune a set of weights by a local search, and measure the best of them on other deals."""
     subject = SUBJECTS[name]()
 
     def gains(finalists: Sequence[Floats], first: int, count: int) -> list[tuple[Interval, Floats]]:

@@ -1,1 +1,1 @@
-"""Whom deals favour, game complexity, and UCT iterations that equal an agent (Wang Zhengfei's thesis, 2020)."""
+"""Whom deals favour, game complexity, and agents' equivalent UCT iterations (Wang Zhengfei's thesis, 2020)."""

@@ -218,7 +218,7 @@ def deal_state(deal: str) -> State:
 
 @functools.cache
 def first_moves(game: str) -> tuple[str, ...]:
-    """List the legal first moves of a game as text, in the game's own order."""
+    """List the legal first moves of a game as strings, in the game's own order."""
     if game in DEALS:
         return tuple(str(move) for move in deal_state(game).legal_moves())
     start = counting.load_board_game(game).new_initial_state()

@@ -50,7 +50,7 @@ Tallies = Mapping[int, Tally]
 
 
 def tallies_to_text(tallies: Tallies) -> tuple[str, ...]:
-    """Write tallies as text for a file, in the order of the iterations.
+    """Format tallies as strings for a file, in the order of the iterations.
 
     Example:
         >>> tallies_to_text({500: Tally(3, 1, 16)})
@@ -60,7 +60,7 @@ def tallies_to_text(tallies: Tallies) -> tuple[str, ...]:
 
 
 def tallies_from_text(parts: Iterable[str]) -> dict[int, Tally]:
-    """Read tallies from text: the inverse of :func:`tallies_to_text`.
+    """Parse tallies from strings: the inverse of :func:`tallies_to_text`.
 
     Example:
         >>> tallies_from_text(["7:0/0/9", "64:1/2/3"])
@@ -87,7 +87,7 @@ _SLOPE_PRIOR = -0.5 * (np.log(_SLOPES / _USUAL_SLOPE) / _SLOPE_SPREAD) ** 2
 
 
 class Bounds(NamedTuple):
-    """The range in which to look for the number of iterations that equals an agent.
+    """The range in which to look for an agent's equivalent number of search iterations.
 
     Attributes:
         lower: Iterations; between both bounds all equivalents are equally likely beforehand.
@@ -110,7 +110,7 @@ class Bounds(NamedTuple):
 
 
 class Posterior(NamedTuple):
-    """The posterior distribution of the number of iterations that equals an agent, on a log2 scale.
+    """The posterior distribution of an agent's equivalent number of search iterations, on a log2 scale.
 
     Attributes:
         places: Logarithms to base 2, shape ``[n]``.
@@ -121,7 +121,7 @@ class Posterior(NamedTuple):
     chance: NDArray[np.float64]
 
     def quantile(self, share: float) -> float:
-        """Return the ``share`` quantile of the number of iterations that equals the agent, as log2."""
+        """Return the ``share`` quantile of the agent's equivalent number of search iterations, as log2."""
         return float(np.interp(share, self.chance, self.places))
 
     def probability_above(self, iterations: float) -> float:
@@ -130,7 +130,7 @@ class Posterior(NamedTuple):
 
 
 def posterior(tallies: Tallies, bounds: Bounds, near: bool = True) -> Posterior:
-    """Compute the posterior of the number of iterations that equals the agent, from the deals played.
+    """Compute the posterior of an agent's equivalent number of search iterations from the deals played.
 
     Args:
         tallies: What has been played.

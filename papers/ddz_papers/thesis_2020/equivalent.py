@@ -140,7 +140,7 @@ class _TalliedPlay:
         self.tallies: dict[int, Tally] = {}
 
     def __call__(self, budgets: Sequence[int]) -> int:
-        """Play a deal per number of iterations; return how many more deals the agent won than lost."""
+        """Play one deal for each given number of iterations; return how many more the agent won than lost."""
         signs = self._play(budgets)
         for iterations, sign in zip(budgets, signs, strict=True):
             ahead, behind, even = self.tallies.get(iterations, Tally())
@@ -179,7 +179,7 @@ def initial_bounds(
 
 
 def binary_search(play: Play, bounds: Bounds, deals: int) -> Equivalent:
-    """Halve the bounds by results of deals until both sides are equal or no number is left (algorithm 4).
+    """Halve the bounds by results of deals until agent and search are equal or no number is left (algorithm 4).
 
     Args:
         play: Plays deals.

@@ -221,7 +221,7 @@ def knowledge_table(saved: ex.SavedResults[EquivalentResult]) -> Table:
 
 
 def relative_change(full: EquivalentResult, without: EquivalentResult) -> Interval:
-    """Divide the Monte Carlo equivalent without some knowledge by the whole agent's, with a 95 % interval.
+    """Divide a reduced agent's Monte Carlo equivalent by the whole agent's, with a 95 % interval.
 
     Example:
         >>> one = EquivalentResult("a", "a", "half-deck", "isuct", 800, 400, 1600, 0, (), "a", 0.5, 0)

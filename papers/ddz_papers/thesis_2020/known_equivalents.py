@@ -225,7 +225,7 @@ class WinCurve(NamedTuple):
     decisive: float
 
     def simulated_play(self, truth: float, rng: np.random.Generator) -> finding.Play:
-        """Make a function that simulates deals of an agent that is as strong as ``truth`` iterations."""
+        """Make a function that simulates deals of an agent as strong as a search with ``truth`` iterations."""
 
         def play(budgets: object) -> list[int]:
             octaves = np.log2(np.asarray(budgets, np.float64) / truth)

@@ -104,7 +104,7 @@ def _rules_without(name: str, forbidden: Sequence[str]) -> Rules:
 
 
 def _read_positions(file: Any, read: Callable[[str], State]) -> Iterator[tuple[str, State]]:
-    """Read positions from a file, one per line, and yield the text and the state of each."""
+    """Read positions from a file, one per line, and yield each line with the state that it describes."""
     from ddz_agents.open_cards.solver.position import InvalidPositionError
     from ddz_env.support.atomic_files import read_text
 

@@ -92,7 +92,7 @@ def parse_answer(answer: str, view: View) -> Move:
 
 
 def read_move(text: str, view: View) -> Move:
-    """Return the legal move that a text names by its number or its notation.
+    """Return the legal move that a string names by its number or its notation.
 
     Args:
         text: Any text.

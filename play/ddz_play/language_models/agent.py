@@ -77,7 +77,7 @@ class ChatOptions(Options):
 
 
 def _is_address(text: str) -> bool:
-    """Return whether a text is an HTTP or HTTPS address without a user name or password."""
+    """Return whether a string is an HTTP or HTTPS address without a user name or password."""
     try:
         parts = urlsplit(text)
         host = parts.hostname if parts.port != 0 else ""

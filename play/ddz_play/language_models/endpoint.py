@@ -157,7 +157,7 @@ class Endpoint:
         return f"HTTP {answer.code} {short_repr(self._redact_key(answer.reason))}: {said}"
 
     def _redact_key(self, text: str) -> str:
-        """Remove the API key from a text that the endpoint sent, so that messages and transcripts do not show it."""
+        """Remove the API key from the endpoint's output, so that messages and transcripts do not show it."""
         return self._key.sub("(the key)", text) if self._key else text
 
     def _parse_reply(self, content: bytes) -> Reply | None:
@@ -185,7 +185,7 @@ class Endpoint:
 
 
 def _regex_of_key_character(character: str) -> str:
-    """Return a regular expression that matches a character of the key, whether plain or escaped."""
+    """Return a regular expression that matches a character of the API key, whether plain or escaped."""
     code = ord(character)
     return (
         rf"(?:\\{{0,4}}{re.escape(character)}|(?i:(?:\\{{1,4}}[ux]|%|&\#x)0{{0,6}}{code:x};?)|&\#0{{0,6}}{code};?)\0*"

@@ -74,7 +74,7 @@ def _compare_chances(own: RankedMove, rival: RankedMove, advice: Advice, texts: 
 
 
 def _compare_points(own: RankedMove, others: list[RankedMove], texts: Texts) -> str:
-    """Compare answers by expected points, where declining before the first bid counts as zero."""
+    """Compare the advised answer with the next best by expected points; declining before the first bid counts 0."""
     rival = max(others, key=lambda option: option.score or 0.0, default=None)
     if rival is None:
         return texts("why unknown")
@@ -198,7 +198,7 @@ def _sets_kept_together(move: Move, rival: Move, hand: Hand) -> Hand:
 
 
 def _describe_lowest_reply(beaters: list[MainGroup], view: View, texts: Texts, alone: bool) -> Iterator[str]:
-    """Describe the lowest reply to the move, if it would cost the landlord much or nothing else was said."""
+    """Describe the lowest reply to the move if that reply costs the landlord much or there is no other reason."""
     bombs = {group.category for group in beaters} & {BOMB_CATEGORY, ROCKET_CATEGORY}
     lowest = min((group for group in beaters if group.category not in bombs), key=lambda group: group.rank)
     costly = view.landlord != view.seat and lowest.rank >= _FIRST_HIGH_RANK - 1

@@ -49,7 +49,7 @@ class PlayedMove(NamedTuple):
 
 @dataclass(frozen=True)
 class SeatView:
-    """What a seat or a spectator may see of a session, as texts, numbers and tuples.
+    """What a seat or a spectator may see of a session, as strings, numbers and tuples.
 
     Attributes:
         table: The table: seats, cards that lie open or are the viewer's, the move to beat, stake, result.
@@ -189,7 +189,7 @@ class Session:
         return self._state.view(seat)
 
     def seat_view(self, viewer: int | None, *, reveal: bool = False, legal: bool = True) -> SeatView:
-        """Return what a seat, or a spectator for None, may see of the session, as a :class:`SeatView`.
+        """Return what a seat may see of the session, or what a spectator may see if ``viewer`` is None.
 
         Args:
             viewer: A seat, which sees what it knows; None for a spectator, who sees every hand, where no person plays
@@ -221,7 +221,7 @@ class Session:
         return ()
 
     def position(self, viewer: int | None, *, reveal: bool = False) -> View | State:
-        """Return a renderer's input for a viewer: a seat's view, or a copy of the game with all hands.
+        """Return the position that a viewer may see: a seat's view, or a copy of the game with all hands.
 
         Raises:
             HiddenCardsError: If the viewer may not look.

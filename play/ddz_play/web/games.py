@@ -177,7 +177,7 @@ class GameStore:
         return StoredGame(game.name, session)
 
     def replace(self, game: StoredGame, seat: int, agent: str) -> StoredGame:
-        """Seat another agent in place of an agent, and save the game.
+        """Replace the agent in a seat by another agent, and save the game.
 
         Raises:
             RequestError: If the agent is not offered, or the seat is the person's.
@@ -251,7 +251,7 @@ class GameStore:
 
 
 def _make_bidders(record: SavedGame) -> dict[int, Agent]:
-    """Create agents for the seats of playing levels that bid, show and double for the points that count."""
+    """Create agents that bid, show and double for the seats held by levels, if the rules make points depend on it."""
     levels = [level.name for level in LEVELS if auction_changes_points(record.deal.rules)]
     levels_by_seat = {seat: name for seat, name in enumerate(record.players) if name in levels}
     return {seat: make_agent(f"payoff:gain=points,card_player={name}") for seat, name in levels_by_seat.items()}

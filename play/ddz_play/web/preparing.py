@@ -64,7 +64,7 @@ class Preparation:
         threading.Thread(target=self._compile, daemon=True).start()
 
     def status(self) -> dict[str, Any]:
-        """Return the parts still to be compiled, with the estimated seconds until each is ready."""
+        """Return the parts of the page that are still to be compiled, with the seconds until each is ready."""
         left = list(self._left.copy().values())
         return {"ready": not left, "left": [step.what for step in left], "seconds": self._estimate_seconds(left)}
 

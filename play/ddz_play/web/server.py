@@ -56,7 +56,7 @@ class Server:
     # --- choices ---
 
     def ready(self, body: Json) -> Json:
-        """Return the parts that are not compiled yet, with the estimated seconds until each is ready."""
+        """Return the parts of the page that are not compiled yet, with the seconds until each is ready."""
         return self.preparation.status()
 
     def list_choices(self, body: Json) -> Json:
@@ -185,7 +185,7 @@ class Server:
         return self._chances.review(replay)._asdict()
 
     def branch(self, game: StoredGame, body: Json) -> Json:
-        """Begin a new game from a position of this game, with the person in the seat to act."""
+        """Begin a new game from a position of an existing game, with the person in the seat to act."""
         replay = self._open_replay(game, body)
         others = [name if name != PERSON else self._agents[0] for name in replay.game.players]
         others[replay.seat] = PERSON
@@ -352,12 +352,12 @@ def _seat_labels(rules: Rules) -> list[str]:
 
 
 def _is_observable(rules: Rules) -> bool:
-    """Return whether a person can describe a table under the rules: known hand sizes, other hands hidden."""
+    """Return whether a person can describe a table under the rules: hands are hidden, and their sizes known."""
     return not (rules.half_deck or rules.open_hands or rules.showing)
 
 
 def _auction_deal(rules: Rules, seat: int, hand: Hand, bottom: Hand) -> Deal:
-    """Make a deal at its auction from the person's hand, with arbitrary hands for the other seats."""
+    """Make a deal that begins with the auction, from the person's hand and arbitrary hands for the other seats."""
     if len(hand) != rules.hand_size or len(bottom) not in (0, rules.bottom):
         raise RequestError("in an auction your hand has {most} cards, without the landlord cards", most=rules.hand_size)
     left, size = str(Hand(rules.deck) - hand - bottom), rules.hand_size

@@ -120,7 +120,7 @@ def _list_option_files(spec: str) -> list[tuple[str, Path]]:
 
 
 def _list_source_files(read: set[str]) -> dict[str, Path]:
-    """Return the packages' source files and the data files that an agent reads, by name in the archive."""
+    """Return the source files of the two packages that a bot needs and the data files that it reads, by name."""
     sources = {}
     for package in (ddz_env, ddz_agents):
         folder = Path(str(package.__file__)).parent

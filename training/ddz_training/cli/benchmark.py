@@ -81,7 +81,7 @@ class BenchmarkOptions(Options):
 @results_option
 @take_options_of(BenchmarkOptions)
 def run(agent: str, name: str, deal_file: Path | None, out: Path | None, options: BenchmarkOptions) -> None:
-    """Rate an agent against fixed opponents, in about five minutes; with --full by results that can be cited.
+    """Rate an agent against fixed opponents, in about five minutes, or with --full for results that can be cited.
 
     \b
     Examples:

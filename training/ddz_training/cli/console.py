@@ -39,7 +39,7 @@ _NUMBER = re.compile(r"[+\-−–]?\d|–$")
 
 
 def make_console(*, stderr: bool = False) -> Console:
-    """Create a rich console on the current standard output or error, of fixed width if that is no terminal."""
+    """Create a rich console on standard output or error, with a fixed width if that is not a terminal."""
     from ddz_training.cli.screen import Screen
 
     screen = Screen(stderr=stderr, highlight=False, emoji=False)
@@ -60,7 +60,7 @@ def print_error(message: str) -> None:
 
 
 def quote_path(path: object) -> str:
-    """Return a path as text, quoted for the shell if necessary."""
+    """Return a path as a string, quoted for the shell if necessary."""
     return format_command(path)
 
 
@@ -132,7 +132,7 @@ def make_progress() -> Progress:
 
 
 class NotePace:
-    """A rule for when to log progress without a terminal: at every tenth, and at least every ten minutes."""
+    """A rule for logging progress without a terminal: at every tenth of the work, and at least every ten minutes."""
 
     def __init__(self) -> None:
         self._last, self._tenth = -math.inf, -1

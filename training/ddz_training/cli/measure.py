@@ -218,7 +218,7 @@ def _print_arena(
 def _print_results(
     results: Sequence[summaries.AgentResult], title: str, scoring: str, *hidden: str, sections: Collection[int] = ()
 ) -> None:
-    """Print results as a table; a narrow screen shows scores that differ from wins in a second table."""
+    """Print results as a table; on a narrow screen, scores other than wins get a table of their own."""
     from ddz_training.cli.tables import make_results_table
 
     if scoring == "win" or make_console().width >= _WIDE_SCREEN:

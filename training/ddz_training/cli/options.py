@@ -34,7 +34,7 @@ def combine_options(*options: Any) -> Callable[[Command], Command]:
 
 
 def take_options_of(kind: type[Options], name: str = "options") -> Callable[[Command], Command]:
-    """Decorate a command with the fields of an options class, which the command gets as one object.
+    """Make a decorator that gives a command an option for each field of a class, passed as one object.
 
     What a field may be is its annotation, its help is what the docstring's ``Attributes:`` say of it.  A set of options
     within the class adds its own.  The fields of a class come before those of its bases.
@@ -209,7 +209,7 @@ class PlayingOptions(Options):
 
 @contextmanager
 def work_under_bar(what: str, workers: Workers) -> Iterator[dict[str, Any]]:
-    """Show a progress bar around a command's games, and yield the arguments for playing them.
+    """Show a progress bar while a command's games are played, and yield the arguments for playing them.
 
     Args:
         what: What is counted.

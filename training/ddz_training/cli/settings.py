@@ -43,7 +43,7 @@ class SettingsCommand(click.Command):
         return super().parse_args(ctx, args)
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run the command with the settings from the command line as ``name=value`` strings in ``settings``."""
+        """Run the command with the given settings as ``name=value`` strings in its argument ``settings``."""
         given = {name: ctx.params.pop(str(setting.name)) for name, setting in self._setting_options().items()}
         ctx.params["settings"] = tuple(
             f"{name}={','.join(value) if isinstance(value, tuple) else value}"

@@ -1,4 +1,4 @@
-"""Tables that the command line prints about the code (the docs show these as well) and about played games."""
+"""Tables printed by the command line: actions, observations, rules and options (also in the docs), and results."""
 
 from __future__ import annotations
 
@@ -132,7 +132,7 @@ def make_results_table(results: Sequence[summaries.AgentResult], title: str, sco
 
 
 def make_differences_table(differences: Sequence[summaries.PairedDifference], scoring: str) -> Table:
-    """Make the table of differences in wins and scores from another agent, on the same deals and opponents.
+    """Make the table of agents' differences from another agent in wins and score, on common deals and opponents.
 
     Args:
         differences: One line each.
@@ -159,7 +159,7 @@ def explain_intervals(scoring: str) -> str:
 
 
 def deals_for_one_percent(rate: Interval) -> int:
-    """Estimate how many deals narrow a win rate's interval to ± 1 %, or return 0 for an interval of width 0.
+    """Estimate how many deals it takes to narrow a win rate's interval to ± 1 %; return 0 if its width is 0.
 
     Example:
         >>> deals_for_one_percent(Interval(0.5, 0.45, 0.55, count=100))
@@ -261,7 +261,7 @@ def make_kinds_table(comparison: Comparison, most: int) -> Table:
 
 
 class Strength(NamedTuple):
-    """A named agent's win rate against the rule agent, with default options, and its thinking time.
+    """A named agent's strength with default options: its win rate against the rule agent, and its thinking time.
 
     Attributes:
         wins: The share of games that it won, over both roles, with its 95 % interval.

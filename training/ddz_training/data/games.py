@@ -43,7 +43,7 @@ class GameRecordError(DataSetError):
 def games_settings(
     agents: Sequence[str], rules: Rules, seed: int | None, *, visits: bool = False, **more: Any
 ) -> dict[str, Any]:
-    """Build the settings to store in a games file; a resumed recording must have the same."""
+    """Make the settings to store in a games file, which a resumed recording must match."""
     who = {"format": FORMAT, "agents": list(agents)}
     return {**who, "rules": rules_to_settings(rules), "seed": seed, "visits": visits, **more}
 
@@ -220,7 +220,7 @@ class RecordedGame:
 
     @property
     def name(self) -> str:
-        """The numbers of the game and its deal as text, for messages."""
+        """A name for the game in messages: its number and the number of its deal."""
         return f"game {self.game} of deal {self.deal}"
 
     def to_saved_game(self, rules: Rules, agents: Sequence[str]) -> SavedGame:

@@ -173,7 +173,7 @@ def _read_data_set(path: Path) -> list[ImportedGame | None]:
 
 
 def import_games(folder: Path, paths: Sequence[Path]) -> tuple[DataSet, int]:
-    """Write finished games from other sources as a data set, and return it with the number left out.
+    """Write finished games from other sources as a data set; return its size and the number of games left out.
 
     Args:
         folder: The folder, which must hold no data set.

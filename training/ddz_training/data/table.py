@@ -226,7 +226,7 @@ def list_tables(path: str | Path) -> list[Path]:
 
 
 def read_metadata(path: Path) -> Mapping[str, Any]:
-    """Return a table's metadata, with its games' settings, after checking that this package can read it.
+    """Read a table's metadata, with its games' settings, and check that this version can read the table.
 
     Raises:
         DataSetError: If it is not one of our tables, or one for other observations or actions.
@@ -297,7 +297,7 @@ def read_batches(path: str | Path, columns: Sequence[str]) -> Iterator[pa.Record
 
 
 def _unpacked_size(metadata: pq.FileMetaData) -> int:
-    """Estimate from a file's metadata how many bytes its columns take in memory, counting each repeated number."""
+    """Estimate from a file's metadata how many bytes its columns take once repeated values are unpacked."""
     groups = map(metadata.row_group, range(metadata.num_row_groups))
     columns = [group.column(number) for group in groups for number in range(group.num_columns)]
     return sum(max(column.num_values, column.total_uncompressed_size) for column in columns)

@@ -75,7 +75,7 @@ class BeliefConfig(TrainingSettings):
     max_grad_norm: Positive = 1.0
 
     def check(self) -> None:
-        """Check that players and their shares match in number, and that two opponents have hidden cards."""
+        """Check that there are as many shares as players, if any, and that the rules hide two opponents' cards."""
         super().check()
         rules = Rules.preset(self.rules)
         if rules.players != 3 or rules.open_hands or rules.half_deck:

@@ -72,7 +72,7 @@ def sample_epsilon_greedy(
 def monte_carlo_returns(
     rewards: npt.NDArray[np.float32], seats: npt.NDArray[np.int8], done: npt.NDArray[np.bool_]
 ) -> tuple[Floats, Floats]:
-    """Return each step's final game result for its seat, and weights that make up for unfinished games.
+    """Return each step's game result for the acting seat, and weights that make up for unfinished games.
 
     A step whose game ends after the rollout is left out, which is likelier the further away the end is: of steps
     ``d`` before the end, a share ``d / steps``.  The others are weighted up for them; otherwise short games would count

@@ -161,7 +161,7 @@ class ImitationTraining(Training):
         return CompiledPolicy(self.to_weights({}))
 
     def to_weights(self, notes: Mapping[str, Any]) -> Weights:
-        """Return the policy's weights for saving, with notes, marked as having no trained value.
+        """Return the policy's weights for saving, with notes and a mark that the value head is untrained.
 
         (If it began with trained weights, their value fitted the layers below as they were then.)
         """
@@ -278,7 +278,7 @@ def one_hot(actions: npt.NDArray[np.int64]) -> Floats:
 
 @dataclass
 class ImitationDataset:
-    """Recorded decisions for imitation, with a count for each action from which the targets are computed.
+    """Recorded decisions for imitation, with the visits of each action, from which the targets are computed.
 
     Attributes:
         observations: Shape ``[n, OBSERVATION_SIZE]``, int8.
@@ -314,7 +314,7 @@ _COLUMNS = ("observation", "legal", "action", "visits")
 
 
 def load_imitation_dataset(path: str | Path) -> ImitationDataset:
-    """Read those decisions from a data set in which more than one action was legal.
+    """Read from a data set the decisions with more than one legal action.
 
     The target of a stage is the distribution of its search's visits or, without visits, the action that was chosen.
     Everything is in memory at once, about 600 bytes per decision.

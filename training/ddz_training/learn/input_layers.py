@@ -76,7 +76,7 @@ class InputLayer(Protocol):
 def forward_policy(
     input_layer: InputLayer, policy: PolicyNetwork, seen: Tensor, hand_values: Tensor, legal: LegalPairs
 ) -> tuple[Tensor, Tensor]:
-    """Compute a policy's logits of the legal actions, shape ``[pairs]``, and its own values, shape ``[n]``."""
+    """Compute a policy's logits of legal actions, shape ``[pairs]``, and its value head's output, shape ``[n]``."""
     state = policy.trunk(input_layer.policy(seen, hand_values))
     rests = policy.rest(input_layer.rests(seen, legal))
     weighed = (rests * policy.weigh(state)[legal.rows]).sum(1) * policy.scale
@@ -290,7 +290,7 @@ class _LegalScores(torch.autograd.Function):
 
 
 class CpuInputLayer:
-    """The first network layer on a CPU, which adds weight rows of active inputs and multiplies no dense inputs.
+    """The input layer for a CPU, which adds up the weight rows of active inputs and multiplies no dense inputs.
 
     Args:
         architecture: The sizes.

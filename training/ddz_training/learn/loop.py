@@ -98,7 +98,7 @@ class Budget(Options):
 
 
 class Training(ABC):
-    """Base class of trainings, with what :func:`train` needs to run, save and evaluate a learner.
+    """The base class of trainings: the methods with which :func:`train` runs, saves and evaluates a learner.
 
     Args:
         config: The settings.
@@ -130,7 +130,7 @@ class Training(ABC):
 
     @abstractmethod
     def save(self, folder: Path) -> None:
-        """Write the weights and the state needed for resuming into a folder, replacing each file atomically."""
+        """Write to a folder the weights and the state needed for resuming, replacing each file atomically."""
 
     @abstractmethod
     def close(self) -> None:
@@ -141,7 +141,7 @@ class Training(ABC):
         return None
 
     def step(self) -> Any:
-        """Do one training update, count it, and return its results as a :attr:`line_type`."""
+        """Do one training update, count it, and return its results as an instance of :attr:`line_type`."""
         began = wall_time()
         result = self.learn()
         self.counters.update += 1
@@ -155,7 +155,7 @@ class Training(ABC):
         return True
 
     def broadcast(self, number: float) -> float:
-        """Return the first process's number in every process, so that all act alike although clocks differ."""
+        """Return in every process the number given by the first, so that all act alike although clocks differ."""
         return number
 
     def is_evaluation_due(self) -> bool:
@@ -163,7 +163,7 @@ class Training(ABC):
         return bool(self.config.eval_freq) and self.counters.update % self.config.eval_freq == 0
 
     def evaluate(self, stop: Callable[[], bool] = lambda: False) -> list[Evaluation]:
-        """Measure strength against the agents in ``eval_opponents``; return an empty list without a policy.
+        """Measure the policy's strength against ``eval_opponents``; return an empty list if there is no policy.
 
         Args:
             stop: Called before every deal; True ends the measurement without a result.

@@ -61,7 +61,7 @@ class Processes:
         return summed.numpy()
 
     def broadcast(self, number: float) -> float:
-        """Return the first process's number in every process.
+        """Return in every process the number that the first process gives.
 
         Raises:
             LostProcessError: If another process is gone.

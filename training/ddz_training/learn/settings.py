@@ -102,7 +102,7 @@ class TrainingSettings(Options):
 
     @classmethod
     def read(cls, texts: Iterable[str]) -> dict[str, Any]:
-        """Parse ``name=value`` texts like :meth:`ddz_env.support.options.Options.read`, and refuse former names.
+        """Parse ``name=value`` strings like :meth:`ddz_env.support.options.Options.read`, and refuse former names.
 
         Args:
             texts: ``name=value`` each; ``name.part=value`` for a setting that is a set of options itself.
@@ -132,7 +132,7 @@ class TrainingSettings(Options):
 
     @classmethod
     def read_given(cls, named: Mapping[str, Any], texts: Iterable[str]) -> dict[str, Any]:
-        """Merge the settings given as command-line options with those given as ``name=value`` texts.
+        """Merge the settings given as command-line options with those given as ``name=value`` strings.
 
         Args:
             named: Settings that have an option of their own; None where it was not given.

@@ -28,7 +28,7 @@ _DEALS_AT_ONCE = 50
 
 @dataclass(frozen=True)
 class Evaluation:
-    """A policy's win rates against one opponent after some updates: one line of ``evaluations.csv``.
+    """A policy's win rates against one opponent after a given update: one line of ``evaluations.csv``.
 
     Attributes:
         update: Updates before it.

@@ -60,7 +60,7 @@ class Threads:
         return list(self._leaders.map(function if self._share_groups else self._with_timing(function), range(count)))
 
     def run_in_chunks(self, function: Callable[..., object], count: int, *, searches: bool = False) -> None:
-        """Call a kernel with ``first, stop`` for each chunk of ``0..count``, on several threads for shared groups.
+        """Call a kernel with ``first, stop`` for chunks of ``0..count``, or once if threads do not share groups.
 
         Args:
             function: Its results do not depend on the chunks.

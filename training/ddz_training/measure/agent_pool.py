@@ -20,7 +20,7 @@ _Result = TypeVar("_Result")
 
 
 def can_play_many_games(agent: Agent) -> bool:
-    """Return whether an agent plays batches of games with the same moves as single games, and without history.
+    """Return whether an agent can play games in batches: it moves as in single games, and needs no history.
 
     Games side by side keep no history, which an agent that cheats would find missing in its states.
     """

@@ -44,7 +44,7 @@ class AgentProcessError(DouDizhuError):
 
 
 def wait_for_answer(pipe: Connection, seconds: float, compiles: Callable[[], bool] = lambda: False) -> bool:
-    """Wait for an answer, and return whether it arrives within a time limit.
+    """Wait for an agent process's answer, and return whether it arrives within a time limit.
 
     Of a time in which all was stopped (SIGSTOP) little is charged, and nothing of one in which the agent compiles.
 

@@ -467,11 +467,11 @@ class DealPlayer:
         )
 
     def _read_clocks(self) -> npt.NDArray[np.float64]:
-        """Read the clock used for results and the processor clock, in seconds, shape ``[2]``."""
+        """Read the match's clock (wall or processor time) and the processor clock, in seconds, shape ``[2]``."""
         return np.array((self._clock(), cpu_time()))
 
     def _time_spent(self, played: FinishedGame, seats: str, letter: str) -> tuple[int, float, float]:
-        """Return an agent's number of decisions over its seats, and its milliseconds per decision on both clocks."""
+        """Return an agent's number of decisions, and its milliseconds per decision by the match and CPU clocks."""
         seated = [seat for seat, occupant in enumerate(seats) if occupant == letter]
         decisions = sum(played.decisions[seat] for seat in seated)
         if not (self.timing and decisions):

@@ -131,7 +131,7 @@ def _draw_panel(axes: Any, panel: Panel) -> None:
 
 
 def _draw_named(axes: Any, series: Series, number: int, count: int) -> list[float]:
-    """Draw one of several series over the same names, as bars or as a list, and return the positions."""
+    """Draw one of several series that share named positions, as bars or as a list, and return its positions."""
     width, numbers = 0.8 / count, series.numbers
     positions = [position + (number - (count - 1) / 2) * width for position in range(len(series.x))]
     if series.kind == "list":

@@ -217,7 +217,7 @@ class Score(NamedTuple):
 
 
 def make_scores(records: Iterable[GameResult]) -> list[Score]:
-    """Convert recorded games to scores, each with the share of the game that its first agent won."""
+    """Convert recorded games to scores: the two agents, and the share of the game that the first one won."""
     return [Score(record.deal, record.a, record.b, summaries.win_share(record, "a")) for record in records]
 
 

@@ -151,7 +151,7 @@ class Comparison(NamedTuple):
 def compare_with_agent(
     positions: Positions, agent: str, *, repeats: int = 1, seed: int = 0, on_progress: OnProgress = ignore_progress
 ) -> Comparison:
-    """Let an agent play recorded games to the end from each position, and compare the winners.
+    """Let an agent play recorded games on from each position, and compare the winners with the recorded winners.
 
     A game is finished only where the agent would play otherwise: where it plays the recorded move, its game goes on as
     from the next position.  (An agent that draws its moves goes on with the same draws; the estimate stays unbiased.)
@@ -385,7 +385,7 @@ def estimate_strengths(leads: Sequence[GameLead]) -> list[Strength]:
 
 
 def _agreement_interval(counts: Sequence[tuple[float, int]]) -> Interval:
-    """Estimate a share of decisions from counts per game, with a 95 % interval clustered by game."""
+    """Estimate an agent's share of agreements with recorded moves, with a 95 % interval clustered by game."""
     return clustered_interval([[some / every] * every for some, every in counts if every])
 
 

@@ -318,6 +318,6 @@ def confidence_sequence(values: Sequence[float], error: float = 0.05) -> Interva
 
 
 def is_decided(values: Sequence[float], error: float = 0.05) -> bool:
-    """Return whether the values' mean differs from one half, with error at most ``error`` at any stopping time."""
+    """Return whether the mean of ``values`` is not one half, with error at most ``error`` at any stopping time."""
     interval = confidence_sequence(values, error)
     return not interval.low <= 0.5 <= interval.high

@@ -263,7 +263,7 @@ def format_csv(settings: Mapping[str, Any], kind: type[_Result], results: Iterab
 
 
 def _hash_text(text: str) -> str:
-    """Return the SHA-256 of a text, independent of its line endings, which git may change."""
+    """Return the SHA-256 of a string, independent of its line endings, which git may change."""
     return hashlib.sha256("\n".join(text.splitlines()).encode()).hexdigest()
 
 
@@ -456,7 +456,7 @@ class ResultStore(Generic[_Result]):
 
     @contextmanager
     def open(self) -> Iterator[None]:
-        """Keep the store's file open and locked within a ``with`` block, so that not every call opens it again."""
+        """Keep the store's file open and locked within a ``with`` block, instead of opening it for each call."""
         if self.path is None or self._db is not None:
             yield
             return

@@ -129,7 +129,7 @@ def side_score(record: GameResult, letter: str, scoring: str, side: str | None =
 
 
 def split_wins_by_side(records: Sequence[GameResult]) -> tuple[GameResult, GameResult, tuple[int, int]]:
-    """Return A's game as landlord, A's game as peasants, and whether A won each, on a fixed-landlord deal."""
+    """Return agent A's games as landlord and as peasants on a fixed-landlord deal, and whether A won each."""
     as_landlord, as_peasants = sorted(records, key=lambda record: record.seats != "abb")
     return as_landlord, as_peasants, (int(win_share(as_landlord, "a") > 0.5), int(win_share(as_peasants, "a") > 0.5))
 

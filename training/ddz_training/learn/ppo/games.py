@@ -50,7 +50,7 @@ _KICKER_STAGE = OBSERVATION.offsets["stage"] + 2
 
 
 class RecordedSteps(NamedTuple):
-    """The records of a number of steps and games, in arrays of shape ``[steps, games, ...]``.
+    """The records of a rollout's steps in all of its games, in arrays of shape ``[steps, games, ...]``.
 
     Attributes:
         seats: Who acted, int8.
@@ -105,7 +105,7 @@ def _count_actions(bits: np.ndarray, counts: np.ndarray) -> None:
 
 @kernel
 def _order_first_actions(slots: Slots) -> None:
-    """Preset every game's next action to its first legal action, the final choice where there is no other."""
+    """Preset every game's next action to its first legal action, which stands if it is the only one."""
     for index in range(slots.games.shape[0]):
         slots.games[index]["order"] = ACT
         slots.games[index]["action"] = np.int64(nth_legal(slots.bits[index], U0))
@@ -188,7 +188,7 @@ class RolloutGames:
         return acts
 
     def find_decisions(self, *, has_past: bool) -> None:
-        """Find the games in which a decision is due, and where each decision is to be written.
+        """Find the games in which a decision is due, and assign each decision a row of the output arrays.
 
         Args:
             has_past: Whether there is a past self; where there is none the learner plays its side, too.

@@ -123,7 +123,7 @@ class Rollout:
 
 
 def expand_rows(sizes: Tensor, pairs: int) -> tuple[Tensor, Tensor]:
-    """Return each legal action's decision and each decision's first action, from the numbers of actions."""
+    """Expand action counts: return the index of each action's decision and of each decision's first action."""
     rows = torch.repeat_interleave(torch.arange(len(sizes), device=sizes.device), sizes, output_size=pairs)
     return rows, sizes.cumsum(0) - sizes
 
@@ -152,7 +152,7 @@ def collect_rollout(
     players: RolloutPolicies,
     threads: Threads,
 ) -> Rollout:
-    """Play groups of games for a number of steps, and keep what the learner saw and did.
+    """Play groups of games for a given number of steps, and record what the learner saw and did.
 
     On a processor each group is played by one thread from beginning to end: no step waits for the slowest group.  With
     a GPU the groups take turns, one with the networks while threads play and describe the others.
@@ -356,7 +356,7 @@ def _accumulate_backwards(
     shares: tuple[float, float, float],
     out: Advantages,
 ) -> None:
-    """Compute :func:`compute_seat_gae` from last step to first; ``shares`` holds γ, λ and the targets' λ."""
+    """Accumulate the estimates of :func:`compute_seat_gae` backwards; ``shares`` holds γ, λ and the targets' λ."""
     steps, envs, seats = rewards.shape
     gamma, gae_lambda, target_lambda = shares
     # What lies ahead of each seat: the value of its next decision, its advantage and how far its target is from that
@@ -420,7 +420,7 @@ def _check_shapes(values: Floats, rewards: npt.NDArray[Any], *others: npt.NDArra
 
 
 class Learner(ABC):
-    """The base class of learners: a policy and a critic with their optimizer; subclasses define the loss.
+    """The base class of learners: networks and their gradient steps; subclasses define value estimates and loss.
 
     Args:
         policy: The policy.
@@ -497,7 +497,7 @@ class Learner(ABC):
     def update(
         self, rollout: Rollout, usable: npt.NDArray[np.intp], rng: np.random.Generator, update: int, spent: float
     ) -> dict[str, Any]:
-        """Train on the shuffled decisions in minibatches of nearly equal size.
+        """Train on a rollout's decisions, shuffled and split into minibatches of nearly equal size.
 
         Args:
             rollout: The rollout, its estimates noted.
@@ -580,7 +580,7 @@ class PpoLearner(Learner):
     def store_estimates(
         self, rollout: Rollout, values: Floats, estimates: Advantages
     ) -> tuple[npt.NDArray[np.intp], float]:
-        """Store the estimates, and exclude decisions with small advantages from the policy's loss."""
+        """Write targets and advantages into the rollout, and keep small advantages out of the policy's loss."""
         noted, known = super().store_estimates(rollout, values, estimates), estimates.known
         quantile, floor = self._config.advantage_quantile, self._config.advantage_floor
         small = rollout.played.rows[known][~find_large_advantages(estimates.advantages[known], quantile, floor)]

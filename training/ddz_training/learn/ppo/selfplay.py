@@ -250,7 +250,7 @@ class SelfPlay(Training):
         return self.processes.is_leader
 
     def broadcast(self, number: float) -> float:
-        """Return the first process's number in every process."""
+        """Return in every process the number that the first process gives."""
         return self.processes.broadcast(number)
 
     def save(self, folder: Path) -> None:

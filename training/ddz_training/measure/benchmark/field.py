@@ -197,7 +197,7 @@ def read_positions() -> list[SamplePosition]:
 
 
 def choose_moves(agent: str, positions: Sequence[SamplePosition]) -> list[str]:
-    """Return an agent's moves in sample positions, as text; the agent first observes each game so far.
+    """Return an agent's moves in sample positions, as strings, after showing it the moves before each position.
 
     Args:
         agent: Its specification.
@@ -219,7 +219,7 @@ def _choose_move(agent: Agent, position: SamplePosition) -> Move:
 
 
 def hash_moves(moves: Iterable[str]) -> str:
-    """Compute the first sixteen hexadecimal digits of the SHA-256 of moves written as text."""
+    """Compute the first sixteen hexadecimal digits of the SHA-256 of moves given as strings."""
     return hashlib.sha256("\n".join(moves).encode()).hexdigest()[:16]
 
 

@@ -133,7 +133,7 @@ def contest_within_field(deals: DealList, *, quick: bool = False) -> BenchmarkCo
 
 
 def _specs_of_field(quick: bool) -> dict[str, str]:
-    """Return the fixed opponents' specifications by name, optionally only those of the quick opponents."""
+    """Return the specifications of the fixed opponents by name, of all or of those in the quick benchmark."""
     return {member.name: member.agent for member in FIELD.values() if member.quick or not quick}
 
 

@@ -14,9 +14,8 @@ from typing import Any, ForwardRef, NamedTuple, Protocol
 
 import numpy as np
 
-from code_tables import opening, safe
+from code_tables import opening, without_roles
 from ddz_env import Rules
-from ddz_training.measure.markdown import format_markdown_table
 
 MODULES = {
     "environments": (
@@ -99,15 +98,17 @@ MODULES = {
 
 
 class Entry(NamedTuple):
-    """A line of a page.
+    """An item of a page's lists.
 
     Attributes:
         signature: What is written to use it, as Python.
         about: The first paragraph of its docstring, or of the text below a constant.
+        member: Whether it belongs to the class before it.
     """
 
     signature: str
     about: str
+    member: bool = False
 
 
 class AsWritten(str):
@@ -125,11 +126,10 @@ def page(modules: tuple[str, ...]) -> str:
 
 
 def section(module: ModuleType) -> str:
-    """A module: what it is for, and a table of its public names."""
-    lines = ((f"`{entry.signature}`", entry.about) for name in public_names(module) for entry in entries(module, name))
-    [[about]] = safe([[opening(module.__doc__)]])
-    table = format_markdown_table(("name", "what it is"), safe(lines))
-    return f"## `{module.__name__}`\n\n{about}\n\n{table}"
+    """A module: what it is for, and a list of its public names, those of a class below it."""
+    found = (entry for name in public_names(module) for entry in entries(module, name))
+    items = (f"{'  ' * entry.member}- `{entry.signature}`: {without_roles(entry.about)}" for entry in found)
+    return "\n".join([f"## `{module.__name__}`", "", without_roles(opening(module.__doc__)), "", *items])
 
 
 def public_names(module: ModuleType) -> list[str]:
@@ -162,10 +162,10 @@ def class_entries(kind: type[Any]) -> Iterator[Entry]:
     for name, member in vars(kind).items():
         if not name.startswith("_") and member.__doc__:
             if isinstance(member, property | functools.cached_property):
-                yield Entry(f"{kind.__name__}.{name}", opening(member.__doc__))
+                yield Entry(name, opening(member.__doc__), member=True)
             elif inspect.isroutine(member):
                 bound = signature(getattr(kind, name), skip=inspect.isfunction(member))
-                yield Entry(f"{kind.__name__}.{name}{bound}", opening(member.__doc__))
+                yield Entry(f"{name}{bound}", opening(member.__doc__), member=True)
 
 
 def signature(function: Callable[..., Any], *, skip: bool = False, returns: bool = True) -> str:

@@ -38,10 +38,17 @@ def opening(text: str | None) -> str:
     return " ".join((text or "").partition("\n\n")[0].split())
 
 
+_ROLE = re.compile(r":\w+:`~?([^`<]*?)(?: <[^>]*>)?`")
+
+
+def without_roles(text: str) -> str:
+    """A docstring's text as Markdown: code between single marks, and no roles."""
+    return _ROLE.sub(r"`\1`", text).replace("``", "`")
+
+
 def safe(lines: Iterable[Iterable[str]]) -> Iterable[list[str]]:
-    """Cells of a docstring's text as Markdown: without roles, and with bars that do not end them."""
-    role = re.compile(r":\w+:`~?([^`<]*?)(?: <[^>]*>)?`")
-    return ([role.sub(r"`\1`", cell).replace("``", "`").replace("|", "\\|") for cell in line] for line in lines)
+    """Cells of a docstring's text as Markdown, with bars that do not end them."""
+    return ([without_roles(cell).replace("|", "\\|") for cell in line] for line in lines)
 
 
 def page_table(table: Table) -> str:

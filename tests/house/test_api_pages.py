@@ -29,18 +29,21 @@ def test_a_page_says_nothing_that_changes_from_run_to_run(name: str) -> None:
 
 
 def lines(module: str) -> dict[str, str]:
-    """The texts of a module's table by their signatures."""
-    section = api_pages.section(importlib.import_module(module))
-    return dict(re.findall(r"(?m)^\| `(.*)` \| (.*) \|$", section))
+    """The texts of a module's list by their signatures, and of its members by their classes' names as well."""
+    section, found, kind = api_pages.section(importlib.import_module(module)), {}, ""
+    for below, signature, about in re.findall(r"(?m)^( *)- `(.*?)`: (.*)$", section):
+        kind = kind if below else signature.removeprefix("class ").partition("(")[0]
+        found[f"{kind}.{signature}" if below else signature] = about
+    return found
 
 
-def test_a_function_a_class_a_method_and_a_constant_have_lines() -> None:
+def test_a_function_a_class_a_method_and_a_constant_are_listed() -> None:
     games, state = lines("ddz_env.peers.botzone.games"), lines("ddz_env")
-    assert games["find_botzone_game(name: str) -> BotzoneGame"] .startswith("Return the Botzone game ")
+    assert games["find_botzone_game(name: str) -> BotzoneGame"].startswith("Return the Botzone game")
     assert games["class Combination(category: str, rank: int, length: int, kickers: int)"]  # a named tuple
     assert games["GAMES"].startswith("The games by name")
-    assert state["State.step(move: Move \\| str) -> None"].startswith("Play a whole move")
-    assert state["PRESETS"] == "Every preset by name; `standard` is the default everywhere."  # from another module
+    assert state["State.step(move: Move | str) -> None"].startswith("Play a whole move")
+    assert state["PRESETS"].startswith("Every preset")  # from another module
 
 
 def test_an_agent_that_takes_options_shows_them_as_its_parameters() -> None:

@@ -179,7 +179,7 @@ class SearchAgent(WritableAfterUnpickling, ABC, Generic[ViewOrState]):
         return self.decide(view, rng).move
 
     def decide(self, view: ViewOrState, rng: np.random.Generator) -> Decision:
-        """Search a decision and return the move with the statistics of the search.
+        """Search a position, and return the chosen move with the search's statistics.
 
         Raises:
             IllegalMoveError: If it is another seat's turn, a move is half built, or the game is over.

@@ -314,7 +314,7 @@ class State:
             self._apply(action)
 
     def step_action(self, action: int) -> None:
-        """Play one action id: a main group, one kicker, a bid, or an answer to showing or doubling.
+        """Play one action id: a main group, one kicker, a bid, or a choice whether to show or to double.
 
         Raises:
             GameOverError: If the game has ended.

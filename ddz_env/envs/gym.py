@@ -267,7 +267,7 @@ class DouDizhuEnv(_LearnerEnv, gymnasium.Env[Any, "np.int64"]):
 
 
 class DouDizhuVectorEnv(_LearnerEnv, VectorEnv[Any, npt.NDArray[np.int64], npt.NDArray[Any]]):
-    """A Gymnasium vector environment of many games, each with one learner, stepped in one compiled call.
+    """A Gymnasium vector environment of many games, each with one learner, stepped by compiled code.
 
     Game ``i`` equals ``DouDizhuEnv`` step for step: ``reset(seed=s)`` seeds it with ``s + i``, as Gymnasium's own
     vector environments do.  There are three kinds of opponents, from fast to slow: ``random`` and ``random-staged`` run

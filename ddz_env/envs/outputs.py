@@ -102,7 +102,7 @@ _NUMBERS = (*(np.int64(number) for number in range(NUM_ACTIONS)), np.int64(-1))
 
 
 class Info(NamedTuple):
-    """One entry of an info dict: its key and values in each form (numbers and text), and its meaning.
+    """The documentation of one entry of an info dict: its key, its values as numbers and text, its meaning.
 
     Attributes:
         key: Its name.

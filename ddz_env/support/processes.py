@@ -1,4 +1,4 @@
-"""Termination of processes: workers end with their parent, and programs with all processes that they started."""
+"""Ending of processes: workers end with their parent, and a program with all processes that it started."""
 
 from __future__ import annotations
 

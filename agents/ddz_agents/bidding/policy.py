@@ -84,7 +84,7 @@ class PayoffOptions(RenamedOptions):
 
 @dataclass(frozen=True)
 class Appraisal:
-    """A legal bid or answer to doubling, with its expected payoff.
+    """A legal bid, or a choice whether to double, with its expected payoff.
 
     Attributes:
         move: A bid, or an answer to doubling.

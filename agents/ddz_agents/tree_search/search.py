@@ -1,4 +1,4 @@
-"""Figure 2 of Whitehouse, Powley and Cowling (2011): determinize, select, expand, simulate, backpropagate.
+"""Information-set UCT as in figure 2 of Whitehouse, Powley and Cowling (2011).
 
 Information-set UCT grows one tree of information sets, each iteration restricted to a determinization ``D``
 (:func:`search`, which runs one iteration after another).  Rewards are 1 for a win and 0 for a loss of the side that

@@ -150,7 +150,7 @@ def threshold_table(saved: ex.SavedResults[full.GameResult]) -> Table:
 
 @dataclass(frozen=True)
 class ThresholdOptions(full.LandlordOptions):
-    """Options of the landlord experiment, with the two games per deal that the held-out figures need."""
+    """Options of ``thresholds``: those of the landlord experiment, with two games per deal by default."""
 
     games: Annotated[int, Range(1, 2**32)] = 2
 

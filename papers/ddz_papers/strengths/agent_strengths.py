@@ -44,7 +44,7 @@ PAIRINGS: Mapping[str, tuple[str, int]] = {
 
 @dataclass(frozen=True)
 class StrengthOptions(matches.DealOptions):
-    """Options of ``policy-strength``: which pairings are played, on how many deals.
+    """Options of ``policy-strength``: the pairings that are played, and the deals of each of them.
 
     Attributes:
         only: Only this pairing (policy-rules, search-policy ...); may be repeated.
@@ -209,7 +209,7 @@ class PointsResult:
 
 @dataclass(frozen=True)
 class PointsOptions(ex.ParallelOptions):
-    """Options of ``points-strength``: whom the policy for points meets, on how many deals.
+    """Options of ``points-strength``: the points policy's opponents, and the deals against each of them.
 
     Attributes:
         agent: Who plays for points.

@@ -1,4 +1,4 @@
-"""A check of the winning chances that people see, in games of the policy against itself.
+"""A calibration check of the chances of winning that ``ddz web`` shows, on games between policies.
 
 At some decisions of every game :mod:`ddz_agents.neural_search.win_probability` values the move that is then
 played, from what its seat knows; the game says who won.  The map from the critic's means to chances is fitted on the

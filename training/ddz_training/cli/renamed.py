@@ -1,4 +1,4 @@
-"""Command lines of earlier versions, which are refused with a hint at their current form."""
+"""Rejection of command lines from earlier versions, with an error that shows today's command."""
 
 from __future__ import annotations
 

@@ -132,7 +132,7 @@ def make_results_table(results: Sequence[summaries.AgentResult], title: str, sco
 
 
 def make_differences_table(differences: Sequence[summaries.PairedDifference], scoring: str) -> Table:
-    """Make the table of agents' differences from another agent in wins and score, on common deals and opponents.
+    """Make the table of differences from a reference agent in win rate and score, on common deals.
 
     Args:
         differences: One line each.

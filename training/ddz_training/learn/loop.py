@@ -155,7 +155,7 @@ class Training(ABC):
         return True
 
     def broadcast(self, number: float) -> float:
-        """Return in every process the number given by the first, so that all act alike although clocks differ."""
+        """Return the first process's number in every process, so that all take the same decision."""
         return number
 
     def is_evaluation_due(self) -> bool:

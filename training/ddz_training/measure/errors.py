@@ -66,4 +66,4 @@ class InvalidRecordsError(DouDizhuError):
 
 
 class NotReproducedError(DouDizhuError):
-    """Raised when a replayed game ends differently from its record; the message names the first such game."""
+    """Raised when replayed games end differently from their records; the message names the first few."""

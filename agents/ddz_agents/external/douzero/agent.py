@@ -108,7 +108,7 @@ class Candidates(NamedTuple):
 
 
 class DouZeroAgent:
-    """Plays by DouZero's checkpoints: ``douzero:path=FOLDER``.
+    """Plays with DouZero's networks, loaded from checkpoints: ``douzero:path=FOLDER``.
 
     It takes the move of the highest value; of moves with exactly the same value, the first in the engine's order.  The
     bids and the answers to doubling are those of ``rules``, because DouZero has none.  Moves that DouZero's rules do

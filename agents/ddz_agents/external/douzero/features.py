@@ -76,7 +76,7 @@ _NEEDS = np.array([group.need for group in MAIN_GROUPS], np.int8)
 
 
 def card_columns(counts: Bytes) -> Floats:
-    """Encode card sets as 54 inputs: four per rank, as many of them 1 as there are cards, then the two jokers.
+    """Encode card sets as 54 inputs: four per rank, the first ``n`` set for ``n`` cards, and one per joker.
 
     Args:
         counts: Cards of each rank, shape ``[..., 15]``, int8.

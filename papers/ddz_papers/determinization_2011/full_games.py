@@ -271,8 +271,9 @@ def rate_table(title: str, rows: Sequence[RateRow], saved: ex.SavedResults[GameR
 
 def games_note(saved: ex.SavedResults[Any]) -> str:
     """Return the note under a table: the number of games, the results file, and the agents that played."""
-    agents = "; ".join(f"{part}: `{spec}`" for part, spec in saved.settings.get("agents", {}).items())
-    return f"{len(saved.results):,} games in {saved.name}." + (f" {agents}." if agents else "")
+    agents = ", ".join(f"`{spec}` ({part})" for part, spec in saved.settings.get("agents", {}).items())
+    source = f"Computed from {len(saved.results):,} games in {saved.name}."
+    return f"{source} The agents are {agents}." if agents else source
 
 
 def make_lineup_experiment(

@@ -101,7 +101,7 @@ def holdem_table(saved: ex.SavedResults[HoldemResult]) -> Table:
         won = f"{sum(total > 0 for total in totals)} of {len(totals)}"
         chips = chips_interval(results).plus_minus("+.0f")
         lines.append((reading, f"`{a}`", f"`{b}`", f"{len(results):,}", chips, won, *_bet_shares(results)))
-    note = f"95 % intervals over deals. Computed from {saved.name}."
+    note = f"Chips have 95 % intervals over deals. Computed from {saved.name}."
     header, bets = ("loss rate", "agent", "against", "hands", "chips per hand"), ("bet < 5,000 %", "bet > 10,000 %")
     return Table("No-limit hold'em", (*header, "matches won", *bets), lines, note)
 

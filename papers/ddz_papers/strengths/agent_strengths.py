@@ -235,8 +235,8 @@ def points_table(saved: ex.SavedResults[PointsResult]) -> Table:
         lines.append((name, *_points_cells(deals), *matches.median_times(deals)))
     settings = saved.settings
     note = (
-        f"{matches.deals_note(saved)}, six games each, rules `{settings['rules']}`; scores with 95 % intervals over "
-        f"deals. Computed from {saved.name}; the weights are `{settings['weights']}`."
+        f"{matches.deals_note(saved)} were played, with six games each under the rules `{settings['rules']}`. Scores "
+        f"have 95 % intervals over deals. Computed from {saved.name}. The weights are `{settings['weights']}`."
     )
     scores = ("deals", "score per game", "landlord %", "of these won %", "declined %")
     header = ("against", *scores, "ms", "its ms")

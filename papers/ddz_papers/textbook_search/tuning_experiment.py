@@ -151,7 +151,7 @@ def tuning_table(saved: ex.SavedResults[TuningResult]) -> Table:
         gains = (f"{result.gain:+.2f} ±{result.margin:.2f}" for result in (last, choice, fresh))
         lines.append((subject, method, str(last.evaluation), f"{last.deals:,}", *gains))
     header = ("subject", "method", "evaluations", "deals", "gain, search", "gain, choice", "gain, fresh deals")
-    note = f"Points of win rate against `rules`, with 95 % intervals; computed from {saved.name}."
+    note = f"Gains are points of win rate against `rules`, with 95 % intervals. Computed from {saved.name}."
     return Table("Tuned weights", header, lines, note)
 
 

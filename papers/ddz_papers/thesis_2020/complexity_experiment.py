@@ -277,7 +277,8 @@ def complexity_table(saved: ex.SavedResults[FirstMoveResult]) -> Table:
     for game, children in ex.group_by(saved.results, "game", order=GAMES).items():
         ours = compute_eleven_numbers([(child.iterations, child.value, child.depth) for child in children])
         columns |= {f"{game}, thesis": THESIS[game].split(), f"{game}, ours": ours}
-    note = f"Stopped where a game changes both means by less than {saved.settings['difference']:g}; {saved.name}."
+    difference = f"{saved.settings['difference']:g}"
+    note = f"Sampling stops where a game changes both means by less than {difference}. Computed from {saved.name}."
     lines = [*zip(NUMBERS, *columns.values(), strict=True)]
     return Table("Monte Carlo complexity by the thesis's rule", ("number", *columns), lines, note)
 
@@ -290,7 +291,7 @@ def spread_table(saved: ex.SavedResults[FirstMoveResult]) -> Table:
         values = [child.value for child in children]
         thesis = float(printed["value, most"]) - float(printed["value, least"])
         lines.append((game, f"{thesis:.3f}", f"{max(values) - min(values):.3f}"))
-    note = f"The highest mean value of a first move less the lowest; {saved.name}."
+    note = f"The spread is the highest mean value of a first move less the lowest. Computed from {saved.name}."
     return Table("Spread of the values of first moves", ("game", "thesis", "ours"), lines, note)
 
 

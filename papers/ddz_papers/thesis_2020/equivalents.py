@@ -183,14 +183,14 @@ def equivalents_table(saved: ex.SavedResults[EquivalentResult]) -> Table:
             )
     header = ("rules", "agent", "rank", "wins % v `rules`", f"`{SEARCHES[0]}`", f"`{SEARCHES[1]}`", "deals")
     note = (
-        "Equivalents with 95 % intervals; deals: against the first search, two games each. "
+        "Equivalents have 95 % intervals. "
         f"In `{THESIS_RULES}` the search is `{finding.THESIS_SEARCH}`. {_deals_note(saved)}"
     )
     return Table("Monte Carlo equivalents", header, lines, note)
 
 
 def _deals_note(saved: ex.SavedResults[Any]) -> str:
-    return f"At most {saved.settings['deals']} duplicate deals each; {saved.name}."
+    return f"Each has at most {saved.settings['deals']} duplicate deals. Computed from {saved.name}."
 
 
 def knowledge_table(saved: ex.SavedResults[EquivalentResult]) -> Table:
@@ -214,8 +214,8 @@ def knowledge_table(saved: ex.SavedResults[EquivalentResult]) -> Table:
             lines.append((result.against, RULE_NAMES.get(knowledge, f"`{knowledge}`"), *cells))
     header = ("agent", "without", "with it", "without it", "factor", "wins % v the whole", "thesis")
     note = (
-        "Factor: the equivalent without it divided by that with it, with its 95 % interval. Wins: duplicate deals of "
-        f"the agent without it against the whole one. {_deals_note(saved)}"
+        "The factor is the equivalent without the piece divided by that with it, with its 95 % interval. The wins are "
+        f"those of the agent without it on duplicate deals against the whole one. {_deals_note(saved)}"
     )
     return Table("Value of knowledge", header, lines, note)
 

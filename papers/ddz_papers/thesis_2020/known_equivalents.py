@@ -164,8 +164,8 @@ def known_table(saved: ex.SavedResults[KnownResult]) -> Table:
         lines.append((f"{known:,}", rules, method, *cells, thesis.get(known, "–")))
     header = ("iterations", "rules", "method", "deals", "found", "ratio", "standard error", "covered", "games")
     note = (
-        "Found and ratio: geometric mean and standard deviation over the searches; covered: 95 % "
-        f"intervals that hold the truth; games: of one search, on average. {saved.name}."
+        "*Found* and *ratio* are the geometric mean and the standard deviation over the searches. *Covered* counts the "
+        f"95 % intervals that contain the known number. *Games* are the mean of a search. Computed from {saved.name}."
     )
     return Table("Known iterations recovered", (*header, "thesis"), lines, note)
 
@@ -183,8 +183,8 @@ def bounds_table(saved: ex.SavedResults[KnownResult]) -> Table:
         lines.append((f"{known:,}", *cells, "all", f"{enclosing} of {len(results)}"))
     bounds = (f"{end}, {whose}" for end in ("lower", "upper") for whose in ("thesis", "ours"))
     note = (
-        "Bounds: mean and standard deviation over the searches. Enclosed: searches whose bounds enclose the known "
-        f"iterations. {saved.name}."
+        "Bounds are the mean and the standard deviation over the searches. *Enclosed* counts the searches whose bounds "
+        f"enclose the known number. Computed from {saved.name}."
     )
     header = ("iterations", *bounds, "enclosed, thesis", "enclosed, ours")
     return Table("Bounds of algorithm 5", header, lines, note)
@@ -326,9 +326,10 @@ def simulated_table(saved: ex.SavedResults[SimulatedResult]) -> Table:
             lines.append((curve, method, *cells))
     header = ("curve", "method", "searches", "covered %", "found", "mean ratio", "typical error", "games")
     note = (
-        f"Equivalent m = {known}, bounds drawn from [m/8, m] and [m, 8m], found by doubling, or [1, 2m] as printed; at "
-        f"most {settings['deals']} deals, or {settings['step_deals']} per step. Typical error: the root mean square of "
-        f"the logarithm of the ratio, as a factor; {saved.name}."
+        f"The known number m is {known}. The bounds of *sequential* and *binary* are drawn from [m/8, m] and [m, 8m]. "
+        f"A sequential search has at most {settings['deals']} deals, and the others have {settings['step_deals']} per "
+        "step. The typical error is the root mean square of the logarithm of the ratio, as a factor. Computed from "
+        f"{saved.name}."
     )
     return Table("Simulated searches", header, lines, note)
 

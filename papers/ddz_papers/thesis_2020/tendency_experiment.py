@@ -86,7 +86,7 @@ def tendency_table(saved: ex.SavedResults[TendencyResult]) -> Table:
         shares = (*rates, statistics.wilson_interval(tendencies.count("peasants"), leaning))
         lines.append((name, *(share.text_with_range() for share in shares), f"{len(tendencies):,}"))
     header = ("agents", *(f"{side} %" for side in TENDENCIES), "peasants, % of leaning", "deals")
-    note = f"95 % intervals (Wilson). All pairs play the same deals, some more of them; {saved.name}."
+    note = f"95 % intervals are Wilson's. All pairs play the same deals, some more of them. Computed from {saved.name}."
     return Table("Deal tendency by who judges", header, lines, note)
 
 

@@ -187,7 +187,7 @@ def suggest_name(name: object, choices: Iterable[str]) -> str:
 
 
 def unknown_name_message(what: str, name: object, choices: Iterable[str]) -> Message:
-    """Make the message that a name is unknown, with a list of the known names.
+    """Return a message that a name is unknown, with a list of the known names.
 
     Args:
         what: What kind of name it is.

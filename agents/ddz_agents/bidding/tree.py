@@ -59,7 +59,7 @@ def ucb(tree: StakeTree, node: int, answer: int, scale: float, exploration: floa
 
 @inline_kernel
 def descend(tree: StakeTree, node: int, answer: int, depth: int, mover: int) -> int:
-    """Return the child node of an answer, adding it if it is missing, and record it in the path at ``depth``."""
+    """Return the child node that an answer leads to, adding it if missing, and record it at ``depth``."""
     if tree.child[node, answer] == 0:
         tree.child[node, answer] = tree.used[0]
         tree.used[0] += 1

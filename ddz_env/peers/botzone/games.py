@@ -174,7 +174,7 @@ class BotzoneDeal(NamedTuple):
     publiccard: list[int]
 
     def state(self, game: BotzoneGame) -> State:
-        """Start a game with these cards; seat 0 opens the auction if there is one."""
+        """Return a new game with these cards; seat 0 opens the auction if there is one."""
         hands = [Hand.from_ids([card for card in ids if card not in self.publiccard]) for ids in self.allocation]
         return let_seat_0_open(State.from_hands(hands, Hand.from_ids(self.publiccard), game.rules))
 

@@ -61,7 +61,7 @@ class KnownOptions(ex.ParallelOptions):
 
 @dataclass(frozen=True)
 class KnownResult:
-    """The result of one search for a Monte Carlo equivalent that is known beforehand.
+    """The result of one search for the iterations of a UCT agent whose number of iterations is known.
 
     Attributes:
         known: The equivalent.

@@ -24,7 +24,7 @@ class RenamedGroup(click.Group):
         self._today = today
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Parse the command line, and refuse one of an earlier version.
+        """Parse the command line, rejecting the syntax of earlier versions.
 
         Raises:
             CommandLineError: If it is one of an earlier version.

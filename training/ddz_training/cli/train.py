@@ -364,7 +364,7 @@ def imitate(out: Path, decisions: int | None, data: Path | None, init: Path | No
 @option("--positions", type=COUNT, help="Positions to learn from; 3,000,000 by default.")
 @take_options_of(RunOptions)
 def belief(positions: int | None, options: RunOptions, settings: tuple[str, ...]) -> None:
-    """Learn where the hidden cards are, from games of many kinds of players.
+    """Train a belief network to predict the hidden cards, on games of many kinds of players.
 
     \b
     Example:

@@ -49,7 +49,7 @@ RENAMED_COLUMNS: Mapping[str, str] = {
 
 @dataclass
 class Counters:
-    """Counters of a training's progress: updates, steps, decisions, games and seconds.
+    """Counters of a training run's progress: updates, steps, decisions, games and seconds.
 
     Attributes:
         update: Steps of :func:`train`.

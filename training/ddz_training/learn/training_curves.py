@@ -1,7 +1,7 @@
 """Learning curves of training in stages, each of which starts from the weights of the previous stage.
 
 A run's folder holds one line per update (``curves.csv``) and one per evaluation (``evaluations.csv``).  The same two
-tables with a column for the stage hold all runs of a training, and outlive their folders.
+tables with a column for the stage hold all stages of a training run, and outlive their folders.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The betting of two-player no-limit hold'em, and the payoff paper's policy and search over it.
+"""Betting in two-player no-limit hold'em, with the payoff paper's policy and its search.
 
 Each player has 20,000 chips; the blinds are 50 and 100.  A bet is named by what its player then has in the pot, a
 multiple of 500 (the paper's action mapping), and raises by at least as much as the last raise, or all in.  The small

@@ -58,10 +58,10 @@ class Level(NamedTuple):
 
 
 LEVELS = (
-    Level("easy", "isuct:iterations=200", -311),
-    Level("medium", "rules-without:rule=pass", -124),
+    Level("easy", "isuct:iterations=200", -327),
+    Level("medium", "rules-without:rule=pass", -130),
     Level("hard", "rules", 0),
-    Level("master", "neural-ismcts", 139),
+    Level("master", "neural-ismcts", 119),
 )
 """The levels of play, from the weakest to the strongest."""
 

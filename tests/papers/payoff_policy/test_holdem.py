@@ -177,6 +177,26 @@ def test_a_hand_is_zero_sum_repeats_and_is_fair_to_both_seats() -> None:
         assert abs(first) <= chips or first > 0
 
 
+class AllIn:
+    """Somebody's own agent: it bets whatever it has."""
+
+    def act(self, hole: Any, board: Any, bets: np.ndarray[Any, np.dtype[np.int64]], rng: np.random.Generator) -> int:
+        return legal_actions(bets)[-1]
+
+
+def test_stack_and_step_are_given_and_anybody_may_play() -> None:
+    bets = at.new_bets(0, stack=1_000, step=100)
+    assert legal_actions(bets) == [FOLD, CALL, *range(CALL + 2, CALL + 11)]
+    deck, rngs = np.random.default_rng(1).permutation(52), [np.random.default_rng(seed) for seed in (0, 1)]
+    assert play_hand([AllIn(), AllIn()], deck, 0, rngs, stack=1_000, step=100)[1] == 1_000
+    for agent in ("payoff", "uct-dealt", "uct-stake", "random"):
+        won, pot = play_hand([HoldemAgent(agent), AllIn()], deck, 0, rngs, stack=800, step=20)
+        assert abs(won) <= pot <= 800
+    for stack, step in ((1_000, 300), (20_000, 100), (100, 200)):
+        with pytest.raises(HoldemError, match="at most 40 steps"):
+            play_hand([AllIn(), AllIn()], deck, 0, rngs, stack, step)
+
+
 def test_bets_are_seen_with_oneself_as_the_first_player() -> None:
     bets = at.new_bets(0)
     assert [*bets_seen_by(bets, 0)] == [*bets]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -17,6 +17,7 @@ from ddz_papers.payoff_policy.holdem.cards import hand_strength, sample_showdown
 _BOARD = (0, 3, 4, 5)
 """Cards on the table by street."""
 
+Rngs = Sequence[np.random.Generator]
 Cards = npt.NDArray[np.int64]
 Player = Literal["payoff", "uct-dealt", "uct-stake", "random"]
 
@@ -50,6 +51,14 @@ class HoldemOptions(Options):
     exploration: Annotated[float, Range(0)] = 0.7
     full: bool = False
     by_stage: bool = False
+
+
+class BettingAgent(Protocol):
+    """What a player of :func:`play_hand` has: one function."""
+
+    def act(self, hole: Cards, board: Cards, bets: npt.NDArray[np.int64], rng: np.random.Generator) -> int:
+        """Choose a legal action; the player is the first one of the bets."""
+        ...
 
 
 class HoldemAgent:
@@ -100,7 +109,7 @@ def bets_seen_by(bets: npt.NDArray[np.int64], player: int) -> npt.NDArray[np.int
 
 
 def play_hand(
-    players: Sequence[HoldemAgent], deck: Cards, button: int, rngs: Sequence[np.random.Generator]
+    players: Sequence[BettingAgent], deck: Cards, button: int, rngs: Rngs, stack: int = at.STACK, step: int = at.STEP
 ) -> tuple[int, int]:
     """Play a hand of hold'em; return the chips that the first player won, and those it had in the pot.
 
@@ -109,11 +118,18 @@ def play_hand(
         deck: The cards in order: two for the button, two for the other, five for the table.
         button: Who has the small blind.
         rngs: One generator per player.
+        stack: The chips of each player, a multiple of the step and at most forty steps.
+        step: The step of bets.
 
     Returns:
         What the first player won, and what it had in the pot at the end.
+
+    Raises:
+        HoldemError: If the stack is no multiple of the step, or has too many.
     """
-    bets, holes = at.new_bets(button), {button: deck[0:2], 1 - button: deck[2:4]}
+    if not step <= stack <= (at.ALL_IN - at.CALL) * step or stack % step:
+        raise HoldemError(f"stack={stack} must be a multiple of step={step}, and at most {at.ALL_IN - at.CALL} steps")
+    bets, holes = at.new_bets(button, stack, step), {button: deck[0:2], 1 - button: deck[2:4]}
     while not bets[at.OVER]:
         player = int(bets[at.TURN])
         board = deck[4 : 4 + _BOARD[bets[at.STREET]]]

@@ -1,9 +1,9 @@
 """Betting in two-player no-limit hold'em, with the payoff paper's policy and its search.
 
-Each player has 20,000 chips; the blinds are 50 and 100.  A bet is named by what its player then has in the pot, a
-multiple of 500 (the paper's action mapping), and raises by at least as much as the last raise, or all in.  The small
-blind acts first before the flop, the big blind after it.  What is searched is the betting alone: the cards enter
-through the win rates, which stay what they are to the hand's end, as in the paper.
+Each player has 20,000 chips unless another stack is given; the blinds are 50 and 100.  A bet is named by what its
+player then has in the pot, a multiple of a step of 500 (the paper's action mapping), and raises by at least as much as
+the last raise, or all in.  The small blind acts first before the flop, the big blind after it.  What is searched is the
+betting alone: the cards enter through the win rates, which stay what they are to the hand's end, as in the paper.
 """
 
 from __future__ import annotations
@@ -18,8 +18,9 @@ from ddz_env.support.compiling import inline_kernel, kernel, pure_kernel
 STACK, SMALL_BLIND, BIG_BLIND, STEP = 20_000, 50, 100, 500
 FOLD, CALL = 0, 1
 ACTIONS = 2 + STACK // STEP
-"""To fold, to check or call, then to have 500, 1,000 ... 20,000 chips in the pot."""
+"""To fold, to check or call, then to have one, two ... forty steps of chips in the pot, at most the stack."""
 ALL_IN = ACTIONS - 1
+"""The action that bets the paper's stack."""
 
 # Places in an array of bets; first the chips of both in the pot.
 TURN = 2
@@ -35,7 +36,9 @@ OVER = 7
 """0 while the hand goes on, 1 at a showdown, 2 and 3 where the first or the second player has folded."""
 STAGE = 8
 """What each had in the pot when this street began."""
-PLACES = 9
+CHIPS, UNIT = 9, 10
+"""The chips that each player has, and the step of bets."""
+PLACES = 11
 
 DEALT, STAKE = 0, 1
 """How the opponent's win rate is known in a simulation: as the mean over dealt hands, or by equation 3."""
@@ -43,12 +46,18 @@ DEALT, STAKE = 0, 1
 _payoff, _opponent, _final = pure_kernel(expected_payoff), pure_kernel(opponent_win_rate), pure_kernel(final_payoff)
 
 
-def new_bets(button: int) -> npt.NDArray[np.int64]:
-    """Return the array of bets after the blinds, shape ``[PLACES]``, int64."""
+def new_bets(button: int, stack: int = STACK, step: int = STEP) -> npt.NDArray[np.int64]:
+    """Return the array of bets after the blinds, shape ``[PLACES]``, int64.
+
+    Args:
+        button: Who has the small blind.
+        stack: The chips of each player, a multiple of the step and at most forty steps.
+        step: The step of bets.
+    """
     bets = np.zeros(PLACES, np.int64)
     bets[button], bets[1 - button] = SMALL_BLIND, BIG_BLIND
     bets[TURN] = bets[BUTTON] = button
-    bets[RAISE] = BIG_BLIND
+    bets[RAISE], bets[CHIPS], bets[UNIT] = BIG_BLIND, stack, step
     return bets
 
 
@@ -57,10 +66,10 @@ def is_legal(bets: np.ndarray, action: int) -> bool:
     """Check whether the player to act may take an action."""
     if action <= CALL:
         return True
-    chips, most = (action - CALL) * STEP, max(bets[0], bets[1])
-    if bets[1 - bets[TURN]] == STACK or chips <= most:
+    chips, most, stack = (action - CALL) * bets[UNIT], max(bets[0], bets[1]), bets[CHIPS]
+    if bets[1 - bets[TURN]] == stack or chips <= most or chips > stack:
         return False
-    return action == ALL_IN or chips - most >= bets[RAISE]
+    return bool(chips == stack or chips - most >= bets[RAISE])
 
 
 @inline_kernel
@@ -74,7 +83,7 @@ def chips_after(bets: np.ndarray, action: int) -> int:
     """Return the chips that the player to act has in the pot after an action."""
     if action == FOLD:
         return bets[bets[TURN]]
-    return max(bets[0], bets[1]) if action == CALL else np.int64(action - CALL) * STEP
+    return max(bets[0], bets[1]) if action == CALL else np.int64(action - CALL) * bets[UNIT]
 
 
 @pure_kernel
@@ -91,7 +100,7 @@ def take_action(bets: np.ndarray, action: int) -> None:
         bets[RAISE], bets[STILL] = max(bets[RAISE], chips - most), 1
         return
     bets[STILL] += 1
-    if chips == STACK or (bets[STILL] >= 2 and bets[STREET] == 3):
+    if chips == bets[CHIPS] or (bets[STILL] >= 2 and bets[STREET] == 3):
         bets[OVER] = 1
     elif bets[STILL] >= 2:
         bets[STREET] += 1
@@ -111,7 +120,7 @@ def best_action(bets: np.ndarray, win_rate: float, full: bool, by_stage: bool) -
         if not is_legal(bets, action) or (action == FOLD and can_check(bets)):
             continue
         chips = float(chips_after(bets, action))
-        payoff = -chips if action == FOLD else _payoff(win_rate, chips - before, float(STACK), None, full)
+        payoff = -chips if action == FOLD else _payoff(win_rate, chips - before, float(bets[CHIPS]), None, full)
         if payoff > best_payoff:
             best, best_payoff = action, payoff
     return best
@@ -120,7 +129,7 @@ def best_action(bets: np.ndarray, win_rate: float, full: bool, by_stage: bool) -
 @inline_kernel
 def _opponent_win_rate(bets: np.ndarray, win_rate: float, how: int) -> float:
     """Return the opponent's win rate that a simulation assumes: as dealt, or derived from the stake."""
-    return _opponent(win_rate, bets[1] / float(STACK) if how == STAKE else 0.0)
+    return _opponent(win_rate, bets[1] / float(bets[CHIPS]) if how == STAKE else 0.0)
 
 
 @pure_kernel
@@ -163,7 +172,7 @@ def search_betting(
             for action in range(ACTIONS):
                 if not is_legal(position, action) or (action == FOLD and free):
                     continue
-                score = ucb(tree, node, action, float(STACK), exploration)
+                score = ucb(tree, node, action, float(bets[CHIPS]), exploration)
                 if score > best_score:
                     best, best_score = np.int64(action), score
             expanded = tree.child[node, best] == 0

@@ -24,7 +24,7 @@ After the auction nothing is left to search: showing and doubling are answered b
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal, NamedTuple, get_args
 
@@ -52,6 +52,7 @@ RATE_AT_ZERO, RATE_SLOPE = 1.052, 0.003091
 (``fit_rate`` of the commit ``aa483f2``)."""
 
 Simulation = Literal["random", "dealt", "stake"]
+Reading = Literal["weighted", "full", "stage"]
 
 _HIGHEST = {"fixed": 1, "once": 3, "until-passed": 3, "robbing": 8}
 """The highest base stake that each kind of auction can name."""
@@ -66,6 +67,8 @@ class PayoffOptions(RenamedOptions):
         rollout_player: The agent that plays these worlds out on all seats: its name, as `rules` or `policy`.
         bankroll: All that could be lost, in base stakes: the loss rate of equation 1 is the stake divided by it. None
             for no loss rate.
+        reading: How equation 1 counts the loss rate: `weighted` by the chance of losing, in `full` as the paper words
+            it, or in full and of what the current `stage` adds to the stake, the auction or the doubling.
         gain: What the rate of payoff is made of: `wins` (equation 1), or `points`, the mean return in the dealt worlds
             for each point at stake, bombs and spring counted.
         card_player: The agent that plays the cards.
@@ -74,6 +77,7 @@ class PayoffOptions(RenamedOptions):
     worlds: Annotated[int, Range(1, 10**6)] = 500
     rollout_player: str = "rules"
     bankroll: Annotated[float, Range(0, above=True)] | None = None
+    reading: Reading = "weighted"
     gain: Literal["wins", "points"] = "wins"
     card_player: str = "rules"
 
@@ -197,12 +201,16 @@ def appraise(view: View, hidden: Outcomes, options: PayoffOptions, shown: Outcom
     share = staked / highest_possible_stake(view.rules)
     worlds = [hidden, hidden if shown is None else shown] if view.stage == "show" else [hidden] * len(stakes)
     max_chip = math.inf if options.bankroll is None else options.bankroll
+    full, before = options.reading != "weighted", 0.0
+    if options.reading == "stage" and view.landlord is not None:
+        before = stakes[0].chip
     appraisals = []
     for (move, landlord_seat, at_stake), dealt in zip(stakes, worlds, strict=True):
         rate = dealt.win_rate(landlord_seat)
         win_rate = 1.0 - opponent_win_rate(rate, share)
         gain = None if options.gain == "wins" else dealt.gain(landlord_seat) - 2.0 * (rate - win_rate)
-        appraisals.append(Appraisal(move, at_stake, win_rate, expected_payoff(win_rate, at_stake, max_chip, gain)))
+        payoff = expected_payoff(win_rate, at_stake - before, max_chip, gain, full)
+        appraisals.append(Appraisal(move, at_stake, win_rate, payoff))
     return appraisals
 
 
@@ -223,9 +231,15 @@ class StakingAgent(WritableAfterUnpickling):
     Args:
         options: How payoffs are expected.
 
+    Attributes:
+        shared_worlds: Returns a seat's worlds in place of those that the agent would deal, so that several bidders
+            count from the same ones; None by default.
+
     Raises:
         UnknownAgentError: If `rollout_player` or `card_player` is not an agent.
     """
+
+    shared_worlds: Callable[[View], Outcomes] | None = None
 
     def __init__(self, options: PayoffOptions) -> None:
         self.options = options
@@ -258,6 +272,8 @@ class StakingAgent(WritableAfterUnpickling):
 
     def simulate_worlds(self, view: View, rng: np.random.Generator) -> Outcomes:
         """Sample deals that fit the view and play them out, so that win rates can be counted."""
+        if self.shared_worlds is not None:
+            return self.shared_worlds(view)
         return simulate_outcomes(view, rng, self.options.worlds, self._player)
 
 

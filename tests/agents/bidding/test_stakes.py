@@ -108,6 +108,12 @@ def test_bids_are_worth_what_the_equations_say() -> None:
     ]
     cautious = appraise(view, dealt, PayoffOptions(bankroll=4))
     assert str(best_appraisal(cautious).move) == "bid 2"  # 4 (0.5 - 0.25) = 1; 0.75 by one less or more
+    full = appraise(view, dealt, PayoffOptions(bankroll=12, reading="full"))
+    assert [one.payoff for one in full] == pytest.approx([0, 2 * (0.5 - 1 / 6), 4 * (0.5 - 1 / 3), 0])
+    stage = appraise(view, dealt, PayoffOptions(bankroll=12, reading="stage"))
+    assert [one.payoff for one in stage] == pytest.approx([one.payoff for one in full]), (
+        "the auction is the first stage"
+    )
     points = appraise(view, dealt, PayoffOptions(gain="points"))
     assert [one.payoff for one in points] == pytest.approx([one.payoff for one in answers])
 
@@ -130,6 +136,11 @@ def test_doubling_doubles_what_is_at_stake() -> None:
         (6.0, pytest.approx(1.2)),
         (12.0, pytest.approx(2.4)),
     ]
+    full, stage = (
+        appraise(landlord, found, PayoffOptions(bankroll=24, reading=reading)) for reading in ("full", "stage")
+    )
+    assert [one.payoff for one in full] == pytest.approx([6 * (0.2 - 0.25), 12 * (0.2 - 0.5)])
+    assert [one.payoff for one in stage] == pytest.approx([0, 6 * (0.2 - 0.25)]), "doubling adds 6"
     peasant = hand_view(STRONG, RULES, bottom="345", role="peasant-up", bid=3)
     assert (peasant.role, peasant.stage, peasant.highest_bid) == ("peasant_up", "double", 3)
     answers = appraise(peasant, worlds(peasant.seat, 0.2), PayoffOptions())

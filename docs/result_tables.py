@@ -22,6 +22,7 @@ from ddz_papers.determinization_2011 import mini_uct
 from ddz_papers.experiments.experiment import SavedResults, group_by, read_results_file
 from ddz_papers.experiments.matches import TimedDealResult, win_interval
 from ddz_papers.experiments.registry import load_experiment
+from ddz_papers.payoff_policy import bidders as bidding
 from ddz_papers.strengths import agent_strengths
 from ddz_training.learn import training_curves
 from ddz_training.measure.markdown import Table, format_markdown_table
@@ -183,6 +184,26 @@ def full_slope() -> str:
         ("expected where cheating gains 25 points or more", f"{100 * (base + slope * selected):+.1f}", "paper +6.8"),
     ]
     return format_markdown_table(("points", "ours", "95 % interval, or paper"), lines)
+
+
+def bidders() -> str:
+    """Bidders without a loss rate, as the agents play by default."""
+    table = bidding.bidder_table(committed(bidding.BidderResult, "bidders.csv"))
+    return part(table, "bidder", "against", "deals", "score per game")
+
+
+def solver_techniques() -> str:
+    """What each technique of the solver is worth, by two and by three hands."""
+    columns = ("cards", "solver", "solved", "median ms", "99 % ms", "median nodes", "hits %")
+    table = experiment("solver-techniques", "solver-techniques")
+    return part(table, *columns, rows=lambda row: not row["solver"].startswith("rehash"))
+
+
+def rehash() -> str:
+    """The solver by the number of entries in a bucket of a small table."""
+    columns = ("cards", "solver", "solved", "median ms", "mean nodes", "hits %", "collisions %")
+    table = experiment("solver-techniques", "solver-techniques")
+    return part(table, *columns, rows=lambda row: row["solver"].startswith("rehash"))
 
 
 # --- The thesis -------------------------------------------------------------------------------------------------------
@@ -423,10 +444,12 @@ TABLES: dict[str, Callable[[], str]] = {
     "full-exploration": whole("exploration", "full-exploration"),
     "full-trees": whole("trees", "full-trees"),
     "full-branching": whole("branching", "full-branching"),
+    "full-states": whole("information-sets", "full-states"),
     "tree-size": whole("tree-size"),
     "complexity": whole("complexity"),
     "complexity-spread": whole("complexity", "complexity-spread"),
     "tendency": whole("tendency"),
+    "games-saved": whole("tendency-savings", "games-saved"),
     "equivalent-simulated": equivalent_simulated,
     "equivalent-known": equivalent_known,
     "equivalent-bounds": whole("equivalent-known", "equivalent-bounds"),
@@ -435,7 +458,15 @@ TABLES: dict[str, Callable[[], str]] = {
     "holdem": whole("holdem"),
     "holdem-paper": whole("holdem", "holdem-paper"),
     "streets": whole("streets"),
+    "win-rate": whole("win-rate"),
+    "win-rate-paper": whole("win-rate", "win-rate-paper"),
+    "bidders": bidders,
+    "bidders-loss-rate": whole("bidders", "", "bidder", "against", "deals", "score per game"),
+    "solver-curve": whole("solver-curve", "", "cards", "positions", "100 ms", "1 s", "at all"),
+    "solver-techniques": solver_techniques,
+    "rehash": rehash,
     "search-depth": search_depth,
+    "search-nodes": rows_of("search_nodes.csv"),
     "tuning": whole("tuning", "", "subject", "method", "gain, search", "gain, fresh deals"),
     "search-parts": whole("search-parts"),
     "levels": whole("levels"),

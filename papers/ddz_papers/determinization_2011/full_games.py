@@ -144,9 +144,6 @@ class LandlordOptions(FullOptions):
         return self.determinized if self.peasants == "determinized" else self.information_set()
 
 
-_IN_AGENTS = ("trees", "tree_iterations", "finish", "peasants")
-"""Options that a file records as part of its agents' specifications."""
-
 Agents = tuple[str, ...]
 """Specifications for :func:`ddz_env.playing.registry.make_agent`, one per seat; seat 0 is the landlord."""
 
@@ -314,7 +311,7 @@ def make_lineup_experiment(
         key=("game", "deal", "lineup"),
         tasks=games,
         worker=functools.partial(GameWorker, name),
-        changeable=("deals", "deal_file", "games", "at", *_IN_AGENTS),
+        changeable=("deals", "deal_file", "games", "at", "trees", "tree_iterations", "finish", "peasants"),
         more=lambda chosen: {**chosen.list_settings, "agents": dict(make_lineups(chosen).agents)},
         unit="games",
         tables={f"full-{name}": functools.partial(rate_table, title, rows)},

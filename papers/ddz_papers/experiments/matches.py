@@ -231,6 +231,22 @@ def median_times(results: Sequence[Any]) -> list[str]:
     return [f"{median(getattr(result, name) for result in results):.2f}" for name in ("ms", "opponent_ms")]
 
 
+AUCTION_HEADER = ("deals", "score per game", "landlord %", "of these won %", "declined %")
+"""Heads of the columns of :func:`auction_cells`."""
+
+
+def auction_cells(results: Sequence[Any]) -> list[str]:
+    """Format the cells for six-game duplicate deals with an auction; scores have 95 % intervals over deals."""
+    games, landlord = 6 * len(results), sum(result.landlord for result in results)
+    return [
+        f"{len(results):,}",
+        normal_interval([result.score for result in results]).plus_minus(),
+        f"{100 * landlord / games:.1f}",
+        f"{100 * sum(result.won for result in results) / max(landlord, 1):.1f}",
+        f"{100 * sum(result.declined for result in results) / games:.1f}",
+    ]
+
+
 def deals_note(saved: ex.SavedResults[Any]) -> str:
     """Return a note with the number of a table's first deal and the seed."""
     first = min(result.deal for result in saved.results)

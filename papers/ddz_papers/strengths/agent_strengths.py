@@ -232,27 +232,14 @@ def points_table(saved: ex.SavedResults[PointsResult]) -> Table:
     order, lines = [(POINTS_AGENT, opponent) for opponent in POINTS_OPPONENTS], []
     for (agent, opponent), deals in ex.group_by(saved.results, "agent", "opponent", order=order).items():
         name = f"`{opponent}`" if agent == POINTS_AGENT else f"`{opponent}` (`{agent}`)"
-        lines.append((name, *_points_cells(deals), *matches.median_times(deals)))
+        lines.append((name, *matches.auction_cells(deals), *matches.median_times(deals)))
     settings = saved.settings
     note = (
         f"{matches.deals_note(saved)} were played, with six games each under the rules `{settings['rules']}`. Scores "
         f"have 95 % intervals over deals. Computed from {saved.name}. The weights are `{settings['weights']}`."
     )
-    scores = ("deals", "score per game", "landlord %", "of these won %", "declined %")
-    header = ("against", *scores, "ms", "its ms")
+    header = ("against", *matches.AUCTION_HEADER, "ms", "its ms")
     return Table("The policy for points, stakes won per game", header, lines, note)
-
-
-def _points_cells(deals: Sequence[PointsResult]) -> list[str]:
-    """Format the cells for one opponent: deals, mean score with its 95 % interval, and landlord rates."""
-    games, landlord = 6 * len(deals), sum(result.landlord for result in deals)
-    return [
-        f"{len(deals):,}",
-        statistics.normal_interval([result.score for result in deals]).plus_minus(),
-        f"{100 * landlord / games:.1f}",
-        f"{100 * sum(result.won for result in deals) / max(landlord, 1):.1f}",
-        f"{100 * sum(result.declined for result in deals) / games:.1f}",
-    ]
 
 
 POINTS_STRENGTH = matches.make_deal_experiment(
@@ -348,13 +335,18 @@ LEVELS_OF_PLAY = matches.make_deal_experiment(
 
 FIRST_DEPTH_DEAL = 70_000
 DEPTHS: Mapping[str, str] = {
-    **{f"open hands, depth {depth}": f"cheating-alpha-beta:depth={depth}" for depth in (1, 2, 3, 4, 6)},
+    **{f"open hands, depth {depth}": f"cheating-alpha-beta:depth={depth}" for depth in range(1, 9)},
+    **{f"open hands, {ms} ms": f"cheating-alpha-beta:milliseconds={ms}" for ms in (1, 4, 16)},
+    **{f"open hands, {ms} ms, no table": f"cheating-alpha-beta:milliseconds={ms},table=false" for ms in (1, 4, 16)},
     "open hands, depth 4, no quiescence": "cheating-alpha-beta:depth=4,quiescence=off",
     "open hands, depth 4, bombs only": "cheating-alpha-beta:depth=4,quiescence=bombs",
     "open hands, depth 4, singular": "cheating-alpha-beta:depth=4,singular=0.2",
     **{f"sampled deals, depth {depth}": f"expectiminimax:depth={depth}" for depth in (1, 2, 3, 4)},
 }
-"""Alpha-beta on the true game and expectiminimax over sampled deals: specifications by name."""
+"""Alpha-beta on the true game and expectiminimax over sampled deals: specifications by name.
+
+The table changes no move at a depth, so that it matters by time only; results by time depend on the machine.
+"""
 
 
 def depth_pairs(options: matches.DealOptions) -> dict[matches.Pair, int]:
@@ -365,7 +357,7 @@ def depth_pairs(options: matches.DealOptions) -> dict[matches.Pair, int]:
 def depth_table(saved: ex.SavedResults[matches.DealResult]) -> Table:
     """Make the table of depth-limited searches' win rates against the rule agent."""
     lines = []
-    for name, deals in ex.group_by(saved.results, "agent").items():
+    for name, deals in ex.group_by(saved.results, "agent", order=DEPTHS).items():
         agent = f"`{DEPTHS[name]}`" if name in DEPTHS else name
         both = statistics.normal_interval([*map(matches.share_won, deals)])
         lines.append((name, agent, str(len(deals)), *matches.side_rates(deals), both.text(), both.range_text()))

@@ -60,13 +60,14 @@ class TendencyOptions(ex.ChosenOptions):
 
 
 @functools.cache
-def _make_player(seed: int) -> DealPlayer:
+def make_player(seed: int) -> DealPlayer:
+    """Make the player of the deals under a seed, which is kept."""
     return DealPlayer(Rules(), seed, timing=False)
 
 
 def measure_tendency(options: TendencyOptions, name: str, deal: int) -> list[TendencyResult]:
     """Let a strong and a weak agent play a deal from both sides, and return whom the deal favours."""
-    judged = TendencyAgents(*TENDENCY_AGENTS[name], seed=options.seed).measure(_make_player(options.seed), deal)
+    judged = TendencyAgents(*TENDENCY_AGENTS[name], seed=options.seed).measure(make_player(options.seed), deal)
     return [TendencyResult(name, deal, judged.tendency, judged.top_wins)]
 
 

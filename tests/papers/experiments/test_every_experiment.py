@@ -48,6 +48,7 @@ CASES: dict[str, Case] = {
     "exploration": Case({"deals": 2, "at": (0.1, 1.0), **TREES}),
     "trees": Case({"deals": 2, "at": (1, 500), **TREES}),
     "branching": Case({}, [("rules", 0), ("rules", 3)]),
+    "information-sets": Case({}, [(0,), (7,)]),
     "search-depth": Case({"only": ("open hands, depth 1",), "deals": 2}),
     "tuning": Case(HILL),
     "policy-strength": Case({"only": ("policy-rules", "policy-random"), "deals": 2}),
@@ -63,13 +64,19 @@ CASES: dict[str, Case] = {
     "equivalent-simulated": Case({}, [("steep", "printed", 0), ("flat", "binary", 1)]),
     "holdem": Case({"matches": 1}, [("full, by stage", "payoff", "random", 0), ("weighted", "payoff", "random", 0)]),
     "streets": Case({}, [(0,), (3,)]),
+    "win-rate": Case({}, [("rules", 0), ("rules", 1)]),
+    "bidders": Case({"deals": 2, "bankroll": None}),
+    "solver-curve": Case({}, [("all techniques", "10+10+10", 0), ("all techniques", "11+11+11", 1)]),
+    "solver-techniques": Case({"positions": 1, "only": ("without order", "rehash 2")}),
+    "tendency-savings": Case({}, [("rules v rlcard-rule", 100_000), ("rules v rlcard-rule", 100_001)]),
     "tendency": Case({}, [("rules v random", 0), ("rules v rlcard-rule", 5)]),
     "tree-size": Case({}, [("random, by moves", 0), ("bots, rules", 0)]),
     "complexity": Case({}, [("deal 2", 0), ("deal 2", 5)]),
 }
 PUBLISHED = {
     *("mini-inference", "branching", "equivalent-simulated", "tendency", "tree-size", "complexity", "mini-uct"),
-    *("holdem", "streets", "search-depth", "agent-strength", "points-strength"),
+    *("holdem", "streets", "search-depth", "agent-strength", "points-strength", "information-sets", "win-rate"),
+    *("solver-curve", "solver-techniques"),
 }
 """Cases whose results come out as they were published, those left out in which the shipped policy plays: it climbs."""
 LONG = (

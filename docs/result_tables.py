@@ -349,9 +349,12 @@ def climb() -> str:
     """The judgements of candidates, the latest last."""
     header, lines = _csv("climb.csv")
     for line in lines:
-        line[:2] = map(policy_name, line[:2])
+        line[:2] = (f"`{policy_name(digest)}`" for digest in line[:2])
         line[2] = f"{float(line[2]) / 1e6:.0f}" if line[2] else ""
-    heads = (f"{name}, points" if name.startswith("gain") else f"v {name} %" for name in header[4:-1])
+    heads = (
+        f"gain v `{name.removeprefix('gain v ')}`, points" if name.startswith("gain v ") else f"v `{name}` %"
+        for name in header[4:-1]
+    )
     return format_markdown_table(("weights", "against", "million decisions", header[3], *heads, header[-1]), lines)
 
 

@@ -171,7 +171,8 @@ def play_pairing(table: DealTable, a: str, b: str) -> BidderResult:
         stakes.append(state.view(seat).stake * (2 if int(state.row[at.DOUBLES]) >> 2 * seat & 3 == 2 else 1))
         landlord += seats[seat] == "a"
         won += seats[seat] == "a" and returns[seat] > 0
-    return BidderResult(a, b, table.key[1], fmean(scores), landlord, won, declined, fmean(stakes) if stakes else 0.0)
+    score, stake = round(fmean(scores), 4), round(fmean(stakes), 3) if stakes else 0.0  # as exact as the file
+    return BidderResult(a, b, table.key[1], score, landlord, won, declined, stake)
 
 
 def play_auctions(options: BidderOptions, deal: int) -> list[BidderResult]:
@@ -269,7 +270,9 @@ def estimate_win_rates(options: WinRateOptions, player: str, hand: int) -> list[
     wins = simulate_outcomes(view, rng, options.worlds, make_agent(player)).wins(view.seat)
     counts = np.arange(10, options.worlds + 1, 10)
     lines = summarize_convergence((np.cumsum(wins)[counts - 1] / counts).tolist())
-    return [WinRateResult(player, hand, *line) for line in lines]
+    return [
+        WinRateResult(player, hand, line.first, line.last, *(round(rate, 4) for rate in line[2:])) for line in lines
+    ]
 
 
 def win_rate_table(saved: ex.SavedResults[WinRateResult]) -> Table:

@@ -40,16 +40,18 @@ def remaining_unseen_cards(view: View, hands: Sequence[Hand]) -> Hand:
     landlord, known = view.landlord, np.array(view.known_cards.counts)
     if view.rules.open_hands:
         if counts.tolist() != [list(word_to_counts(int(word))) for word in view.row[at.HANDS : at.HANDS + len(hands)]]:
-            raise InconsistentViewError("the hands are open, and others than these")
+            raise InconsistentViewError(f"the hands are open, and they are not {', '.join(map(str, hands))}")
         return Hand.from_word(int(view.row[at.HIDDEN]))
     if landlord not in (None, view.seat):
         counts[landlord] -= known
         if (counts[landlord] < 0).any():
-            raise InconsistentViewError(f"the landlord still holds {view.known_cards}")
+            raise InconsistentViewError(f"the landlord still holds {view.known_cards}, which its hand must contain")
     counts[view.seat] = 0
     rest = np.array(word_to_counts(int(view.row[at.HIDDEN]))) - counts.sum(axis=0)
     if (rest < 0).any():
-        raise InconsistentViewError(f"seat {view.seat} does not see {RANK_NAMES[int(rest.argmin())]} that often")
+        raise InconsistentViewError(
+            f"the hands have more cards of rank {RANK_NAMES[int(rest.argmin())]} than seat {view.seat} has not seen yet"
+        )
     return Hand(tuple(rest.tolist()))
 
 
@@ -67,7 +69,7 @@ def check_dealt_hands(hands: Sequence[Hand], bottom: Hand, rules: Rules, *, size
             held = pluralize(len(hand), "card")
             raise InvalidDealError(f"seat {seat} has {held}; {rules.name} deals {rules.hand_size}")
         if len(hand) == 0:
-            raise InvalidDealError(f"seat {seat} has no cards")
+            raise InvalidDealError(f"seat {seat} has no cards: a hand needs at least one")
     if sizes:
         check_landlord_cards(bottom, rules)
 
@@ -96,5 +98,5 @@ def undealt_cards(rules: Rules, dealt: Sequence[Hand]) -> Hand:
     total = [sum(column) for column in zip(*(hand.counts for hand in dealt), strict=True)]
     for rank, (count, most) in enumerate(zip(total, rules.deck, strict=True)):
         if count > most:
-            raise InvalidDealError(f"{count} cards of rank {RANK_NAMES[rank]} are dealt; the deck has {most}")
+            raise InvalidDealError(f"{count} cards of rank {RANK_NAMES[rank]} are dealt, but the deck has {most}")
     return Hand(tuple(most - count for count, most in zip(total, rules.deck, strict=True)))

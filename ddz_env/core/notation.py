@@ -232,9 +232,11 @@ class Move:
             raise InvalidMoveError(f"kickers {self.kickers} must be in non-decreasing order")
         for rank, times in Counter(self.kickers).items():
             if group.need[rank]:
-                raise InvalidMoveError(f"kicker {RANK_NAMES[rank]} has a rank of the body {group.name}")
+                raise InvalidMoveError(f"kicker {RANK_NAMES[rank]} has the rank of a card in the body {group.name}")
             if times * group.kicker_size > FULL_DECK[rank]:
-                raise InvalidMoveError(f"too many {RANK_NAMES[rank]} among the kickers")
+                raise InvalidMoveError(
+                    f"{times * group.kicker_size} kickers of rank {RANK_NAMES[rank]}: a full deck has {FULL_DECK[rank]}"
+                )
 
     def _convert(self) -> None:
         """Convert the fields in place: integer types to ``int``, and a list of kickers to a tuple."""
@@ -419,7 +421,7 @@ def list_readings(cards: Hand, rules: Rules) -> list[Move]:
         InvalidHandError: If ``cards`` is not a :class:`Hand`.
     """
     if not isinstance(cards, Hand):
-        raise InvalidHandError(f"readings are those of a Hand, not of {short_repr(cards)}")
+        raise InvalidHandError(f"list_readings takes a Hand, not {short_repr(cards)}")
     readings = []
     for group in _groups_of_size(len(cards)):
         kickers = tuple(a - b for a, b in zip(cards.counts, group.need, strict=True))

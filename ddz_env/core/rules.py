@@ -134,7 +134,7 @@ class Rules(Options):
         for name in self.categories:
             check_choice("category", name, ALL_CATEGORIES, InvalidRulesError)
         if missing := [name for name in _NEEDED_CATEGORIES if name not in self.categories]:
-            raise InvalidRulesError(f"categories must have {' and '.join(missing)}: a game could not go on without")
+            raise InvalidRulesError(f"categories must have {' and '.join(missing)}: no game could go on without them")
         if len(self.deck) != NUM_RANKS or any(count > most for count, most in zip(self.deck, FULL_DECK, strict=True)):
             raise InvalidRulesError(f"deck={short_repr(self.deck)} must be 15 counts of at most {FULL_DECK}")
         dealt = self.players * self.hand_size + self.bottom
@@ -144,17 +144,25 @@ class Rules(Options):
                 f"the deck has {sum(self.deck)}"
             )
         if self.players == 3 and dealt != sum(self.deck):
-            raise InvalidRulesError(f"three players share out the whole deck of {sum(self.deck)}, not {dealt} cards")
+            raise InvalidRulesError(
+                f"hands and landlord cards have {dealt} cards: three players need all {sum(self.deck)} of the deck"
+            )
         if self.hand_size + self.bottom > MAX_HAND:
-            raise InvalidRulesError(f"a hand may hold at most {MAX_HAND} cards")
+            raise InvalidRulesError(
+                f"a landlord would hold {self.hand_size + self.bottom} cards; a hand has at most {MAX_HAND}"
+            )
         if self.half_deck and self.hand_size + self.bottom <= _LARGEST_SMALL_HAND:
-            raise InvalidRulesError(f"half_deck needs landlords that are dealt more than {_LARGEST_SMALL_HAND} cards")
+            raise InvalidRulesError(
+                f"half_deck needs hand_size + bottom above {_LARGEST_SMALL_HAND}, not {self.hand_size + self.bottom}"
+            )
         if self.left_out_open and not self.half_deck:
             raise InvalidRulesError("left_out_open needs half_deck: without it no card is left out")
         if self.unshuffled and (self.players != 3 or self.half_deck):
-            raise InvalidRulesError("unshuffled needs three players and the whole deck, which a game gathers again")
+            raise InvalidRulesError(
+                "unshuffled needs players=3 and half_deck=False: a game gathers the whole deck again"
+            )
         if self.bidding != "fixed" and (self.players != 3 or self.half_deck):
-            raise InvalidRulesError("bidding needs three players and the full deck")
+            raise InvalidRulesError(f"bidding={self.bidding!r} needs players=3 and half_deck=False")
         if self.showing and self.open_hands:
             raise InvalidRulesError("showing needs hidden hands: with open_hands there is nothing to show")
 

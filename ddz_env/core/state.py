@@ -391,7 +391,9 @@ class State:
             InvalidDealError: If the seed is out of range.
         """
         if not self._rules.unshuffled:
-            raise InvalidRulesError(f"{self._rules.name} shuffles the deck: State.new deals, or name unshuffled=true")
+            raise InvalidRulesError(
+                f"the {self._rules.name} rules shuffle: deal with State.new, or use rules with unshuffled=True"
+            )
         row = self._row.copy()
         row[at.RNG] = game_key(seed)
         if self.role() is not None:

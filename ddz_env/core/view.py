@@ -308,7 +308,9 @@ def check_view_cards(row: npt.NDArray[np.uint64], seat: int, rules: npt.NDArray[
     for other in range(players) if open_hands else (seat,):
         held = int(row[at.HANDS + other]).bit_count()
         if held != sizes[other]:
-            raise InconsistentViewError(f"seat {other}'s hand has {held} cards, its size is given as {sizes[other]}")
+            raise InconsistentViewError(
+                f"seat {other}'s hand has {held} cards, but its size is given as {sizes[other]}"
+            )
     words = [row[at.HIDDEN], row[at.LEFT_OUT], *row[at.PLAYED : at.PLAYED + 3], *row[at.HANDS : at.HANDS + 3]]
     if not open_hands and landlord not in (seat, at.NO_SEAT):  # landlord cards that the landlord still holds
         words.append(row[at.KNOWN])
@@ -321,7 +323,7 @@ def check_view_cards(row: npt.NDArray[np.uint64], seat: int, rules: npt.NDArray[
     deck = list(word_to_counts(int(rules[R_DECK])))
     if cards != deck:
         raise InconsistentViewError(
-            f"the hand, the played and the unseen cards are {cards} by rank; the deck is {deck}"
+            f"the hand, the played and the unseen cards add up to {cards} by rank, but the deck is {deck}"
         )
 
 

@@ -67,7 +67,9 @@ class AECPlayer:
         state = game.game_state()
         if game.beginning is not self._beginning:
             if env.action_space(game.agent_selection) != game.action_space(game.agent_selection):
-                raise InvalidOptionError("env must have this package's actions in two stages, not others, as flat ones")
+                raise InvalidOptionError(
+                    "env must have the two-stage actions of dou_dizhu_v0; a wrapper has replaced them"
+                )
             self._beginning, self._num_known = game.beginning, None
             self._games += 1
             self._rng = make_agent_generator([self._seed, self._games])

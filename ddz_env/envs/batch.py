@@ -38,7 +38,9 @@ def _check_saved_state(saved: Any, rules: Rules, arrays: Mapping[str, Any]) -> i
     if not isinstance(saved, Mapping) or not {"rules", "seed", *arrays} <= saved.keys():
         raise InvalidOptionError(f"a saved batch is the dict of state_dict, not {short_repr(saved)}")
     if not np.array_equal(saved["rules"], rules.words()):
-        raise InvalidOptionError(f"the saved batch does not follow the {rules.name} rules")
+        raise InvalidOptionError(
+            f"the saved batch has other rules than this batch, which follows the {rules.name} rules"
+        )
     for name, array in arrays.items():
         saved_array = as_array(saved[name])
         if saved_array is None or saved_array.shape != array.shape or saved_array.dtype != array.dtype:

@@ -74,9 +74,9 @@ def load_deal_function(name: str) -> DealFunction:
     try:
         function = getattr(importlib.import_module(module), attribute)
     except (ImportError, AttributeError, ValueError) as error:
-        raise InvalidDealError(f"{short_repr(name)} is no function that deals (module:function): {error}") from error
+        raise InvalidDealError(f"{short_repr(name)} names no function, as module:function does: {error}") from error
     if not callable(function):
-        raise InvalidDealError(f"{short_repr(name)} is no function that deals")
+        raise InvalidDealError(f"{short_repr(name)} is not a function: deals come from a function of (rng, number)")
     return function  # type: ignore[no-any-return]
 
 

@@ -377,7 +377,7 @@ class DouDizhuVectorEnv(_LearnerEnv, VectorEnv[Any, npt.NDArray[np.int64], npt.N
         if isinstance(seed, (list, tuple, range)) or (isinstance(seed, np.ndarray) and seed.ndim == 1):
             seeds: list[int | None] = [None if entry is None else checks.check_seed(entry) for entry in seed]
             if len(seeds) != self.num_envs:
-                raise InvalidOptionError(f"{len(seeds)} seeds for {self.num_envs} games")
+                raise InvalidOptionError(f"reset needs one seed per game: got {len(seeds)} for {self.num_envs} games")
             return seeds
         first = checks.check_seed(seed)
         return list(range(first, first + self.num_envs))

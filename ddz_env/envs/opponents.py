@@ -89,7 +89,9 @@ def make_opponents_by_role(opponents: Any, role: str, rules: Rules) -> list[Oppo
         )
     choices = [opponents[name] for name in needed]
     if rules.bidding != "fixed" and any(choice is not choices[0] and choice != choices[0] for choice in choices):
-        raise InvalidOptionError("who bids has no role yet: with an auction give one opponent for all seats")
+        raise InvalidOptionError(
+            "with an auction, seats get their roles only after the bids: give one opponent for all seats"
+        )
     by_key: dict[Any, Opponent] = {}
     by_role = []
     for number, name in enumerate(roles):
@@ -120,7 +122,9 @@ def add_partner(partner: Any, opponents: Any, role: str, rules: Rules) -> Any:
         return opponents
     peasants = ROLES[1 : rules.players]
     if role not in peasants or len(peasants) < 2 or isinstance(opponents, Mapping):
-        raise InvalidOptionError("partner needs role='peasant_down' or 'peasant_up' and one opponent: the landlord")
+        raise InvalidOptionError(
+            f"partner needs three players, role='peasant_down' or 'peasant_up' (not {role!r}), and one opponent"
+        )
     return {other: partner if other in peasants else opponents for other in ROLES if other != role}
 
 

@@ -181,9 +181,7 @@ class StagedAdapter:
     def _next_kicker(self, row: np.ndarray[Any, np.dtype[np.uint64]]) -> int:
         move = self.move
         if move is None or move.main != int(row[PENDING]):
-            raise IllegalMoveError(
-                f"action {int(row[PENDING])} was not begun by {self.agent.name}: it plays whole moves"
-            )
+            raise IllegalMoveError(f"{self.agent.name} plays whole moves: it cannot finish action {int(row[PENDING])}")
         index = len(move.kickers) - int(row[LEFT])
         size = move.group.kicker_size if move.group else 1
         if not 0 <= index < len(move.kickers) or int(row[CHOSEN]).bit_count() != index * size:

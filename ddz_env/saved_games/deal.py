@@ -133,9 +133,9 @@ class Deal:
     def _check_observed(self) -> None:
         rules, hands = self.rules, self.hands or ()
         if sum(hand is not None for hand in hands) != 1 or len(hands) != rules.players:
-            raise InvalidDealError(f"of {rules.players} hands all are known, or one")
+            raise InvalidDealError(f"a deal has {rules.players} hands, of which all are known or one; got {len(hands)}")
         if rules.half_deck:
-            raise InvalidDealError(f"the {rules.name} rules deal hands of unknown size: a table cannot be set up")
+            raise InvalidDealError(f"the {rules.name} rules deal hands of unknown size: give all hands, not one")
         if self.endgame or rules.open_hands or rules.showing or rules.bidding != "fixed":
             raise InvalidDealError("an endgame, an auction, or a game with open or shown hands needs all hands")
         [own] = [hand for hand in hands if hand is not None]

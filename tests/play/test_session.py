@@ -100,7 +100,7 @@ def test_all_hands_are_shown_when_nobody_is_playing_any_more() -> None:
     session = new(1, (PERSON, "rules", "rules"))
     session.play(session.hint("rules").move)
     for look in (session.seat_view, session.position):
-        with pytest.raises(HiddenCardsError, match="a viewer has a seat"):
+        with pytest.raises(HiddenCardsError, match="name the seat that looks"):
             look(None)
     assert isinstance(session.position(0), View)
     session.let_agents_play()
@@ -129,14 +129,14 @@ def test_only_the_seat_to_act_moves() -> None:
     session = new(5, (PERSON, "rules", PERSON))
     with pytest.raises(NotYourTurnError, match="seat 0's turn"):
         session.play("pass", 2)
-    with pytest.raises(NotYourTurnError, match="held by a person"):
+    with pytest.raises(NotYourTurnError, match="a person plays seat"):
         session.let_agent_play()
     before = session.to_saved_game()
     with pytest.raises(IllegalMoveError):
         session.play("pass", 0)
     assert session.to_saved_game() == before
     session.play(session.hint("rules").move, 0)
-    with pytest.raises(NotYourTurnError, match="held by rules"):
+    with pytest.raises(NotYourTurnError, match="rules plays seat"):
         session.play("pass")
     assert [turn.seat for turn in session.let_agents_play()] == [1]
     with pytest.raises(NotYourTurnError, match="seat 2's turn"):

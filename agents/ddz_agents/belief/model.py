@@ -315,10 +315,10 @@ def load_belief(path: str | Path | None = None) -> BeliefModel:
         sizes = BeliefArchitecture.from_dict(about["architecture"])
         conduct, notes = about["conduct"], dict(about["notes"])
     except (InvalidArchitectureError, KeyError, TypeError, ValueError) as error:
-        raise TensorFileMismatchError(f"{path} does not say what its weights are for: {error}") from error
+        raise TensorFileMismatchError(f"{path} has metadata that do not describe its weights: {error}") from error
     if conduct != list(MOVE_STATISTICS):
         raise TensorFileMismatchError(
-            f"{path} reads the statistics of play {conduct}; this package counts {list(MOVE_STATISTICS)}"
+            f"{path} reads the move statistics {conduct}; this package computes {list(MOVE_STATISTICS)}"
         )
     read, first = check_inputs(path, about.get("inputs"), "policy"), f"{_PREFIX}trunk.0.weight"
     if first in arrays:
@@ -329,5 +329,5 @@ def load_belief(path: str | Path | None = None) -> BeliefModel:
     with np.errstate(all="ignore"):
         proposal = model.propose(State.new(0).view(), np.random.default_rng(0), 1)
     if proposal is None or not np.isfinite(proposal.logs).all():  # large weights may be finite, and their sums not
-        raise TensorFileError(f"{path} answers with numbers that are not finite")
+        raise TensorFileError(f"{path} computes numbers that are not finite: its weights are damaged")
     return model

@@ -49,7 +49,9 @@ def hand_view(
     if rules.players != 3 or rules.half_deck:
         raise InvalidRulesError(f"stakes are for three players and the full deck, not the {rules.name} rules")
     if len(landlord_cards) and not (rules.doubling or (rules.showing and role == "landlord")):
-        raise InvalidRulesError(f"with landlord cards the next answer is to showing or doubling; {rules.name} has none")
+        raise InvalidRulesError(
+            f"landlord cards are seen after the auction, and {rules.name} has neither showing nor doubling: omit them"
+        )
     if not len(landlord_cards) and rules.bidding == "fixed":
         raise InvalidRulesError(f"{rules.name} has no auction: give the landlord cards, or rules with bidding")
     bid = check_integer("bid", bid, 0, 3 if len(landlord_cards) else 2, InvalidDealError)

@@ -380,7 +380,9 @@ class CompiledPolicy(WritableAfterUnpickling):
         """
         critic = self.critic
         if critic is None:
-            raise InvalidPolicyInputError("these weights hold no critic")
+            raise InvalidPolicyInputError(
+                "these weights hold no critic: policy-v3 does, and so does what ddz train selfplay writes"
+            )
         check_batch(observations, masks)
         check_bytes("concealed", concealed, len(observations), CONCEALED.size)
         values = np.empty(len(observations), np.float32)

@@ -61,5 +61,5 @@ def _check_overflow(policy: PolicyModel, path: Path) -> PolicyModel:
     first = State.new(0)
     logs, values = policy.evaluate(observe(first)[None], action_mask(first)[None])
     if np.isnan(logs).any() or not np.isfinite(values).all():
-        raise TensorFileError(f"{path} answers with numbers that are not finite")
+        raise TensorFileError(f"{path} computes numbers that are not finite: its weights are damaged")
     return policy

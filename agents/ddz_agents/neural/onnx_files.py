@@ -99,7 +99,7 @@ def save_policy(
     try:
         content = with_metadata(model, name, objective, plain_notes, has_values)
     except (TypeError, ValueError) as error:
-        raise TensorFileError(f"{path}: the notes are not plain values: {error}") from error
+        raise TensorFileError(f"{path}: notes must be values that JSON can hold: {error}") from error
     replace_file(Path(path), content)
 
 
@@ -132,7 +132,7 @@ def to_graph(network: nn.Module, has_values: bool = False) -> Any:
     except torch.onnx.errors.OnnxExporterError as error:
         raise OnnxExportError(f"PyTorch cannot export this network: {str(error).splitlines()[0]}") from error
     if program is None:
-        raise OnnxExportError("PyTorch's exporter returned nothing")
+        raise OnnxExportError(f"PyTorch {torch.__version__} cannot export this network: its exporter returned nothing")
     return _remove_origins(program.model_proto)
 
 
@@ -236,7 +236,7 @@ def stamp_onnx(
     try:
         content = with_metadata(model, name, objective, plain_notes, len(outputs) > 1)
     except (TypeError, ValueError) as error:
-        raise TensorFileError(f"{path}: the notes are not plain values: {error}") from error
+        raise TensorFileError(f"{path}: notes must be values that JSON can hold: {error}") from error
     replace_file(Path(out), content)
 
 

@@ -109,7 +109,7 @@ class OnnxPolicy:
             raise TensorFileMismatchError(f"{self._path} answers {len(masks)} rows with logits of shape {logits.shape}")
         log_probabilities = _log_softmax(logits, masks)
         if np.isnan(log_probabilities).any() or not np.isfinite(values).all():
-            raise TensorFileError(f"{self._path} answers with numbers that are not finite")
+            raise TensorFileError(f"{self._path} computes numbers that are not finite: its weights are damaged")
         return log_probabilities, values.clip(-1, 1)
 
     def _run(self, *inputs: npt.NDArray[Any]) -> Sequence[Floats]:
@@ -133,7 +133,7 @@ def _read_metadata(path: str | Path, session: Any) -> dict[str, str]:
     try:
         metadata: dict[str, str] = session.get_modelmeta().custom_metadata_map
     except UnicodeDecodeError as error:
-        raise TensorFileError(f"{path} is corrupt: what it says about itself is no text") from error
+        raise TensorFileError(f"{path} is corrupt: its metadata are not text") from error
     return metadata
 
 

@@ -23,7 +23,7 @@ from ddz_env.core.actions import NUM_ACTIONS
 from ddz_env.envs.outputs import DICT_KEYS, DTYPES, ObservationForm
 from ddz_env.support.errors import format_command, short_repr
 
-_RIGHT = "a model can be played if its environment was ours, without a wrapper that changes what it sees or does"
+_RIGHT = "a model can play if it was trained on ddz_env, without a wrapper that changes observations or actions"
 
 
 class Sb3Module(torch.nn.Module):
@@ -58,14 +58,14 @@ def _observation_format(policy: Any, where: object) -> tuple[str, tuple[str, str
     """Return the dtype of a model's observations and, for dict observations, the keys of observation and mask."""
     space = policy.observation_space
     if policy.action_space != spaces.Discrete(NUM_ACTIONS):
-        raise TensorFileMismatchError(f"{where}: its actions are those of {policy.action_space}; {_RIGHT}")
+        raise TensorFileMismatchError(f"{where} has the action space {policy.action_space}; {_RIGHT}")
     beside = isinstance(space, spaces.Dict) and len(space) == 2
     orders = itertools.permutations(space) if beside else [DICT_KEYS]
     for dtype, (observation_key, mask_key) in itertools.product(DTYPES, orders):
         form = ObservationForm("dict" if beside else "vector", dtype, observation_key, mask_key)
         if form.make_space() == space:
             return dtype, (observation_key, mask_key) if beside else None
-    raise TensorFileMismatchError(f"{where}: its observations are not ours, but of {short_repr(space)}; {_RIGHT}")
+    raise TensorFileMismatchError(f"{where} has the observation space {short_repr(space)}; {_RIGHT}")
 
 
 def check_trust(path: str | Path, trust: bool, how: str) -> None:
@@ -108,7 +108,9 @@ def load_sb3_policy(path: str | Path, *, trust_file: bool = False, threads: int 
     torch.set_num_threads(threads)
     module, last = Sb3Module(model.policy, path), model._last_obs
     if last is not None and last not in batch_space(model.observation_space, model.n_envs):
-        raise TensorFileMismatchError(f"{path}: in training numbers were changed, as by VecNormalize; {_RIGHT}")
+        raise TensorFileMismatchError(
+            f"{path} was trained on changed observations, as VecNormalize makes them; {_RIGHT}"
+        )
     return TorchModel(module, module.dtype)
 
 

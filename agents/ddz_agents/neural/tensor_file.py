@@ -98,10 +98,10 @@ def parse_plain_values(where: object, text: str | bytes) -> dict[str, Any]:
     try:
         values = json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise TensorFileMismatchError(f"{where} does not say in JSON what it is for: {short_repr(error)}") from error
+        raise TensorFileMismatchError(f"{where} has metadata that are not JSON: {short_repr(error)}") from error
     if not isinstance(values, dict):
         raise TensorFileMismatchError(
-            f"{where} does not say what it is for: {short_repr(values)} are not names with values"
+            f"{where} has metadata that are not an object with names and values: {short_repr(values)}"
         )
     return values
 
@@ -126,7 +126,7 @@ def check_purpose(where: object, rules: object, objective: object, notes: object
         ("values_trained", values_trained, isinstance(values_trained, bool)),
     ):
         if not allowed:
-            raise TensorFileMismatchError(f"{where} does not say what its weights are for: {name}={short_repr(value)}")
+            raise TensorFileMismatchError(f"{where} has metadata without a valid {name}: {short_repr(value)}")
 
 
 def _is_preset(name: str) -> bool:
@@ -259,7 +259,7 @@ def _unpack(data: bytes) -> tuple[dict[str, Any], Arrays]:
     """
     first = _LENGTH + int.from_bytes(data[:_LENGTH], "little")
     if first > _MOST_HEADER:
-        raise ValueError(f"a header of {first} bytes is longer than any")
+        raise ValueError(f"it is damaged: its header would have {first} bytes")
     header = json.loads(data[_LENGTH:first])
     metadata = dict(header.pop("__metadata__", {}))
     for text in (*header, *metadata.values()):
@@ -272,7 +272,7 @@ def _unpack(data: bytes) -> tuple[dict[str, Any], Arrays]:
             raise ValueError(f"it is damaged: the bytes of {name} do not follow those of the array before it")
         arrays[name], end = array.copy(), end + array.nbytes
     if end != len(data):
-        raise ValueError("it is damaged: there are bytes behind the last array")
+        raise ValueError(f"it is damaged: {len(data) - end} bytes follow the last array")
     return metadata, arrays
 
 

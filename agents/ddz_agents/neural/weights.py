@@ -121,7 +121,9 @@ def _round_to_half(name: str, array: npt.NDArray[Any]) -> npt.NDArray[Any]:
     """Return an array as float16, or raise an error if a number is too large for that type."""
     most = np.finfo(np.float16).max
     if np.abs(array).max(initial=0) > most:
-        raise TensorFileError(f"{name} holds numbers beyond {most:,.0f}, which half precision does not have")
+        raise TensorFileError(
+            f"{name} holds numbers above {most:,.0f}, which half precision cannot hold: save with half=False"
+        )
     return array.astype(np.float16)
 
 
@@ -142,7 +144,7 @@ def load_weights(path: str | Path) -> Weights:
         architecture = Architecture.from_dict(about["architecture"])
         purpose = {name: about[name] for name in ("rules", "objective", "notes")}
     except (InvalidArchitectureError, KeyError) as error:
-        raise TensorFileMismatchError(f"{path} does not say what its weights are for: {error}") from error
+        raise TensorFileMismatchError(f"{path} has metadata that do not describe its weights: {error}") from error
     purpose["values_trained"] = about.get("values_trained", True)  # files of earlier versions do not say
     check_purpose(path, **purpose)
     critic = any(name.startswith(CRITIC) for name in arrays)

@@ -186,7 +186,9 @@ class Search(WritableAfterUnpickling):
         """
         others = [seat for seat in range(view.rules.players) if seat != view.seat]
         if not set(self._players) <= set(others):
-            raise InvalidAgentOptionError(f"players are for the seats {others}, not for {sorted(self._players)}")
+            raise InvalidAgentOptionError(
+                f"players must be given for seats among {others}, not for {sorted(self._players)}"
+            )
         log_priors = self.root_prior(view)
         seed = rng.integers(0, 2**64, dtype=np.uint64)
         states = [np.uint64(stream_state(seed, np.uint64(index))) for index in range(len(self.parallel.trees))]

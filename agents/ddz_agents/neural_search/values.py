@@ -44,7 +44,7 @@ class PolicyValue:
 
     def __init__(self, model: PolicyModel, leaf: Literal["critic", "value"], steps: int = 4) -> None:
         if leaf == "critic" and model.leaf != "critic":
-            raise InvalidAgentOptionError("PolicyValue(leaf='critic') needs a policy with a critic")
+            raise InvalidAgentOptionError("PolicyValue(leaf='critic') needs a policy with a critic, such as policy-v3")
         self._model, self._leaf, self._steps = model, leaf, steps
 
     def __call__(self, leaves: LeafBatch, rng: np.random.Generator) -> Floats:

@@ -201,7 +201,9 @@ class WinProbability:
     def __init__(self, model: PolicyModel | None = None, worlds: int = WORLDS):
         self._model = load_policy() if model is None else model
         if self._model.leaf != "critic":
-            raise InvalidAgentOptionError("chances of winning need a policy with a critic, trained for objective='win'")
+            raise InvalidAgentOptionError(
+                "chances of winning need a policy with a critic, trained for objective='win', such as policy-v3"
+            )
         self._worlds, self._cached = worlds, CachedModel(self._model)
         self._beliefs = Beliefs(self._cached, worlds, load_belief())
 

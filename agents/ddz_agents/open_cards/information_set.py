@@ -136,7 +136,7 @@ def information_set(row: Words, seat: int, open_hands: bool = False) -> Informat
         6
     """
     if int(row[LANDLORD]) == NO_SEAT:
-        raise NotSolvableError("exact search begins when there is a landlord")
+        raise NotSolvableError("exact search needs a landlord: the auction of this game is not over yet")
     if open_hands:
         state = row.copy()
         state[SIZES] = 0

@@ -248,7 +248,7 @@ class RulesTeacher(WritableAfterUnpickling):
             InvalidOptionError: If the number of games is not the one the teacher was made for.
         """
         if rows.shape[0] != self.plans.shape[0]:
-            raise InvalidOptionError(f"the teacher follows {self.plans.shape[0]} games, not {rows.shape[0]}")
+            raise InvalidOptionError(f"the teacher was made for {self.plans.shape[0]} games, not {rows.shape[0]}")
         actions = np.empty(len(rows), np.int64)
         label_actions(rows, self._rule_words, _thread_workspace(get_ident()), of.WEIGHTS, self.plans, actions)
         return actions

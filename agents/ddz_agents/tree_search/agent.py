@@ -144,7 +144,7 @@ class IsUctOptions(TreeOptions):
         if function is None:
             return lambda view, rng: infer_pool(view, rng, self.particles)
         if not callable(function):
-            raise self.error(f"worlds={self.worlds!r} is not a function")
+            raise self.error(f"worlds={self.worlds!r} is not a function of (view, rng)")
         return cast("Worlds", function)
 
 

@@ -140,7 +140,9 @@ def check_pool(pool: object, view: View) -> WorldPool:
     cards = np.unpackbits(np.ascontiguousarray(hands).view(np.uint8), axis=1)
     sizes = cards.reshape(*hands.shape, 64).sum(axis=2)
     if (hands[:, view.seat] != view.row[at.HANDS + view.seat]).any() or (sizes != view.hand_sizes).any():
-        raise InconsistentViewError("worlds returned hands that do not fit the view")
+        raise InconsistentViewError(
+            f"worlds must keep the hand of seat {view.seat} and the hand sizes {list(view.hand_sizes)}"
+        )
     return pool
 
 

@@ -9,7 +9,9 @@ from ddz_env.core.cards import BLACK_JOKER, MAX_HAND, counts_to_word
 from ddz_env.core.engine.layout import BOMBS_ONLY
 
 if actions.NUM_SEGMENTS > 64 or actions.NUM_MAIN > BOMBS_ONLY:  # pragma: no cover
-    raise ImportError("the rules array has one word for the segments, and main groups end below BOMBS_ONLY")
+    raise ImportError(
+        "the action table is too large for the rules array: it has at most 64 segments, and main ids below BOMBS_ONLY"
+    )
 
 
 def _segment_column(name: str) -> np.ndarray:

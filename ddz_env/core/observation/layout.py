@@ -221,7 +221,7 @@ MASK_BYTE_WORDS: int = -(-NUM_ACTIONS // WORD)
 """Words of a mask of bytes; bytes beyond the last action id are zero."""
 
 if sys.byteorder != "little":  # pragma: no cover
-    raise ImportError("the vectors are packed for little-endian machines")
+    raise ImportError("ddz_env runs on little-endian machines only, and this machine is big-endian")
 
 
 def fingerprint(concealed: bool = False, *more: str, places: int | None = None) -> str:

@@ -70,7 +70,9 @@ class BotzoneLog:
         first = self.outputs[0]
         deal = parse_initdata(first.get("initdata") or first.get("display"), self.game)
         if deal is None:
-            raise BotzoneLogError("the judge's first entry has no allocation: without the deal nothing replays")
+            raise BotzoneLogError(
+                "the judge's first entry lacks the allocation, without which the match cannot be replayed"
+            )
         return deal
 
     @property
@@ -164,7 +166,9 @@ def read_log(text: str) -> BotzoneLog:
         game = NEWER if "bid" in first else OLDER
         log = BotzoneLog(game, entries, text)
         if "own" not in first or any("command" not in output for output in log.outputs):
-            raise BotzoneLogError("the judge's entries have no commands")
+            raise BotzoneLogError(
+                "the judge's entries lack the commands that ask the bots: give the log of a whole match"
+            )
     except (LookupError, TypeError, AttributeError, StopIteration) as error:
         raise BotzoneLogError(f"this is not a log of {' or '.join(GAMES)}: {short_repr(value)}") from error
     return log

@@ -146,7 +146,9 @@ class DouDizhuGame(pyspiel.Game):  # type: ignore[misc]  # OpenSpiel has no type
         """
         form = iig_obs_type or pyspiel.IIGObservationType(perfect_recall=False)
         if params or not form.public_info or form.private_info != pyspiel.PrivateInfoType.SINGLE_PLAYER:
-            raise InvalidRulesError(f"{NAME} shows what is public and one player's own cards, together, and no more")
+            raise InvalidRulesError(
+                f"an observer of {NAME} needs public_info=True and PrivateInfoType.SINGLE_PLAYER, without parameters"
+            )
         return (
             observers.InformationStateObserver(self.rules) if form.perfect_recall else observers.ObservationObserver()
         )

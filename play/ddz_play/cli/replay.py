@@ -14,6 +14,7 @@ from ddz_training.cli.console import print_table
 
 if TYPE_CHECKING:
     from ddz_env.saved_games import SavedGame
+    from ddz_training.data.games import GameFile
 
 
 @click.command()
@@ -40,8 +41,7 @@ def replay(games: Path, deal: int | None, game: int, review: bool, as_json: bool
     file = read_games(games)
     chosen = [recorded for recorded in file.games if deal is None or (recorded.deal, recorded.game) == (deal, game)]
     if not chosen:
-        what = "games" if deal is None else f"game {game} of deal {deal}"
-        raise DataSetError(f"{games} has no {what}")
+        raise DataSetError(f"{games} has no games" if deal is None else _missing_game_text(games, file, deal, game))
     if review:
         _review(chosen[0].to_saved_game(file.rules, file.agents), as_json)
     elif deal is not None:
@@ -50,6 +50,15 @@ def replay(games: Path, deal: int | None, game: int, review: bool, as_json: bool
         for recorded in chosen:
             recorded.replay(file.rules)
         click.echo(f"{pluralize(len(chosen), 'game')} replay as recorded")
+
+
+def _missing_game_text(path: Path, file: GameFile, deal: int, game: int) -> str:
+    """Return what a data set has in place of a game that it lacks."""
+    same_deal = [recorded.game for recorded in file.games if recorded.deal == deal]
+    if same_deal:
+        return f"{path} has no game {game} of deal {deal}: it has the games {min(same_deal)} to {max(same_deal)}"
+    deals = [recorded.deal for recorded in file.games]
+    return f"{path} has no deal {deal}: it has deals from {min(deals)} to {max(deals)}"
 
 
 def _review(record: SavedGame, as_json: bool) -> None:

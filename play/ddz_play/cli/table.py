@@ -173,7 +173,7 @@ def _choose_deal(rules: Rules, seed: int | None, after: Path | None) -> Deal:
     last = SavedGame.load(after)
     if last.deal.rules != rules or not rules.unshuffled:
         raise CommandLineError(
-            f"--after needs a game under the same unshuffled rules: {last.deal.rules.name} in {after}"
+            f"--after needs a game with the same unshuffled rules: {after} has {last.deal.rules.name}, not {rules.name}"
         )
     return Replay(last, len(last.moves)).next_deal(seed)
 

@@ -75,7 +75,7 @@ def parse_answer(answer: str, view: View) -> Move:
     """
     text = _CLOSED_REASONING.sub("", unicodedata.normalize("NFKC", answer)).strip()
     if _OPEN_REASONING.search(text):
-        raise _make_error("the answer ends within its reasoning", view)
+        raise _make_error("the answer ends within its reasoning, before it names a move", view)
     if text.endswith(_FENCE):
         text = text.removesuffix(_FENCE).rpartition(_FENCE)[2].removeprefix("json").strip()
     last = text if text.startswith("{") else text.rpartition("\n")[2]
@@ -87,7 +87,7 @@ def parse_answer(answer: str, view: View) -> Move:
         raise _make_error(f"the answer is not JSON: {short_repr(last)}", view) from error
     moves = [value for key, value in fields if key == "move"]
     if len(moves) != 1 or type(moves[0]) not in (int, str):
-        raise _make_error('the answer has not one key "move" with a number or text', view)
+        raise _make_error(f'the answer must have the key "move" once, with a number or text: {short_repr(last)}', view)
     return _numbered_move(moves[0], view) if isinstance(moves[0], int) else read_move(moves[0], view)
 
 
@@ -106,7 +106,7 @@ def read_move(text: str, view: View) -> Move:
     if not legal:
         raise IllegalMoveError("the game is over" if view.stage == "over" else f"seat {view.seat} is not to act")
     if len(text) > _MAX_MOVE_CHARACTERS:
-        raise _make_error(f"{short_repr(text)} is no number and no move", view)
+        raise _make_error(f"{short_repr(text)} is neither a number nor a move", view)
     if re.fullmatch(r"1[0-9]{2}", text):
         return _numbered_move(int(text), view)
     if text in legal:  # which may have several readings, as 333444555666
@@ -123,7 +123,7 @@ def read_move(text: str, view: View) -> Move:
 def _numbered_move(number: int, view: View) -> Move:
     if move := numbered_moves(view).get(number):
         return move
-    raise _make_error(f"there is no number {short_repr(number)}", view)
+    raise _make_error(f"no legal move has the number {short_repr(number)}", view)
 
 
 def _make_error(why: str, view: View) -> InvalidMoveError:

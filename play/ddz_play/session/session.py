@@ -234,7 +234,7 @@ class Session:
             return self.view(viewer)
         if self.observer is not None:
             raise HiddenCardsError(f"this table is seen from seat {self.observer}: the other hands are unknown")
-        raise HiddenCardsError("while people play, a viewer has a seat: all hands are shown at the end")
+        raise HiddenCardsError("while people play, name the seat that looks: all hands are shown at the end")
 
     def _hands_are_open(self) -> bool:
         """Check whether everybody may see every hand."""
@@ -258,7 +258,7 @@ class Session:
         if not self.is_over and seat is not None and as_integer(seat) != self.seat:
             raise NotYourTurnError(f"it is seat {self.seat}'s turn, not seat {short_repr(seat)}'s")
         if self.waits_for == "agent":
-            raise NotYourTurnError(f"seat {self.seat} is held by {self.players[self.seat]}, not by a person")
+            raise NotYourTurnError(f"{self.players[self.seat]} plays seat {self.seat}, not a person")
         return self._apply_move(move)
 
     def let_agent_play(self) -> PlayedMove:
@@ -269,7 +269,9 @@ class Session:
             AgentFaultError: If the agent fails; the game is unchanged.
         """
         if self.waits_for != "agent":
-            raise NotYourTurnError("the game is over" if self.is_over else f"seat {self.seat} is held by a person")
+            raise NotYourTurnError(
+                "the game is over" if self.is_over else f"a person plays seat {self.seat}, not an agent"
+            )
         seat = self.seat
         agent = self._agents[seat]
         self._notified_moves[seat] = notify_of_game(
@@ -386,7 +388,7 @@ class Session:
         if not self.rules.unshuffled:
             return Deal(self.rules, seed)
         if not self.is_over or self.observer is not None:
-            raise SessionError("the next game has the cards of this one, which are gathered when it is over")
+            raise SessionError("finish this game first: the next one is dealt from its cards")
         hands, bottom = self._state.next_deal(seed)
         return Deal(self.rules, seed, hands=hands, bottom=bottom)
 

@@ -184,7 +184,7 @@ class GameStore:
         """
         record = game.session.to_saved_game()
         if record.players[seat] == PERSON:
-            raise RequestError(f"seat {seat} is held by a person")
+            raise RequestError(f"a person plays seat {seat}: only an agent can be replaced")
         players = (*record.players[:seat], agent, *record.players[seat + 1 :])
         after = self.save(game, self._open_session(SavedGame(record.deal, players, record.moves)))
         _close_quietly(game.session)
@@ -228,14 +228,14 @@ class GameStore:
         try:
             return self._open_session(SavedGame.load(path))
         except SavedGameError as error:
-            raise GameLostError("the file of this game cannot be read any more") from error
+            raise GameLostError("the file of this game is damaged: begin a new game") from error
 
     def _open_session(self, record: SavedGame) -> Session:
         for name in record.players:
             if name != PERSON:
                 self.check_agent(name)
         if record.players.count(PERSON) > 1:
-            raise RequestError("one page is one person: the other seats are held by agents")
+            raise RequestError("one person plays on a page: name agents for the other seats")
         # An endgame is a puzzle: hands are open.
         session = Session(record, _make_bidders(record), shown=record.deal.endgame, advisers=self.advisers)
         unnamed = [record.players[seat] for seat in session.cheaters if record.players[seat] not in self._named]
@@ -246,7 +246,7 @@ class GameStore:
 
     def _path(self, name: str) -> Path:
         if not re.fullmatch(_NAME, name):
-            raise NoSuchGameError("there is no such game")
+            raise NoSuchGameError(f"{name[:80]!r} is not the name of a game")
         return self._folder / f"{name}.game.txt"
 
 

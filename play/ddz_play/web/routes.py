@@ -120,13 +120,13 @@ async def _read_request(request: Request) -> Json:
         try:
             body = await asyncio.wait_for(request.json(), REQUEST_SECONDS)
         except asyncio.TimeoutError:
-            raise HTTPException(408, "the body has not come whole") from None
+            raise HTTPException(408, f"the body did not arrive completely within {REQUEST_SECONDS} s") from None
         except ClientDisconnect:  # nobody reads the answer, and nobody here is to be told
-            raise HTTPException(400, "the body has not come whole") from None
+            raise HTTPException(400, "the connection was closed before the whole body arrived") from None
         except (ValueError, RecursionError):
-            raise RequestError("the body is not JSON") from None
+            raise RequestError("the body of a request must be JSON") from None
         if not isinstance(body, dict):
-            raise RequestError("the body is a JSON object")
+            raise RequestError("the body of a request must be a JSON object")
     return {**body, **request.path_params, LANGUAGE_HEADER: request.headers.get(LANGUAGE_HEADER, "")}
 
 
@@ -134,9 +134,9 @@ def _check_origin(request: Request) -> None:
     """Refuse a POST request that is not JSON or comes from a page of another server."""
     host, kind = request.headers["host"], request.headers.get("content-type", "")
     if request.headers.get("origin", f"http://{host}") not in (f"http://{host}", f"https://{host}"):
-        raise HTTPException(403, "requests of other pages are refused")
+        raise HTTPException(403, "requests that pages of other sites send are refused")
     if kind.partition(";")[0].strip().lower() != "application/json":
-        raise HTTPException(415, "the body of a request is JSON")
+        raise HTTPException(415, f"the Content-Type of a request must be application/json, not {kind[:80]!r}")
 
 
 async def _answer_failure(request: Request, error: Exception) -> Response:

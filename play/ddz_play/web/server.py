@@ -149,7 +149,7 @@ class Server:
         self.preparation.wait_for(SOLVER)
         session = game.session
         if not session.deal.endgame or session.is_over:
-            raise RequestError("only a puzzle that is not over has a solution")
+            raise RequestError("a solution is shown only for a puzzle that is not over")
         self._puzzle_record.record_result(session.deal, won=False)
         state = session.position(None)
         assert isinstance(state, State)  # all hands of an endgame are open
@@ -207,7 +207,7 @@ class Server:
             return self._advise_at_table(_auction_deal(rules, seat, hand, bottom), seat, body)
         if seat == 0 and rules.bottom and len(hand) == rules.hand_size + rules.bottom:
             if any(a < b for a, b in zip(hand.counts, bottom.counts, strict=True)):
-                raise RequestError("the landlord's {number} cards have the landlord cards among them", number=len(hand))
+                raise RequestError("the landlord's {number} cards must contain the landlord cards", number=len(hand))
             hand = hand - bottom
         return self._advise_at_table(Deal.from_one_hand(rules, seat, hand, bottom), seat, body)
 
@@ -280,7 +280,7 @@ class Server:
         rules = Rules.preset(_read_choice(body, "rules", OFFERED_RULES))
         players = [self.games.check_agent(name) for name in _read_texts(body, "agents")]
         if len(players) != rules.players:
-            raise RequestError(f"agents is a list of {rules.players} names, one for each seat")
+            raise RequestError(f"agents must be a list of {rules.players} names, one for each seat")
         if body.get("seat") is not None:
             players[_read_number(body, "seat", rules.players - 1)] = PERSON
         seed = secrets.randbits(64) if body.get("seed") is None else parse_seed(body["seed"])
@@ -288,7 +288,7 @@ class Server:
             return SavedGame(Deal(rules, seed), tuple(players))
         with self.games.hold(_read_text(body, "after")) as last:
             if last.session.rules != rules:
-                raise RequestError("after names a game with other rules")
+                raise RequestError(f"after must name a game with the {rules.name} rules, not {last.session.rules.name}")
             return SavedGame(last.session.next_deal(seed), tuple(players))
 
     def _puzzle_game(self, number: int) -> SavedGame:
@@ -390,14 +390,14 @@ def _check_fresh(game: StoredGame, body: Json) -> None:
 def _read_text(body: Json, name: str) -> str:
     value = body.get(name)
     if not isinstance(value, str) or not value.strip():
-        raise RequestError(f"{name} is missing: it is a text")
+        raise RequestError(f"{name} must be a text that is not empty")
     return value.strip()
 
 
 def _read_texts(body: Json, name: str) -> list[str]:
     value = body.get(name, [])
     if not isinstance(value, list) or not all(isinstance(line, str) for line in value) or len(value) > _MAX_MOVES:
-        raise RequestError(f"{name} is a list of texts")
+        raise RequestError(f"{name} must be a list of at most {_MAX_MOVES} texts")
     return value
 
 
@@ -406,14 +406,14 @@ def _read_number(body: Json, name: str, most: int = 2**63 - 1) -> int:
     if name == "number" and isinstance(value, str) and value.isdecimal() and len(value) < 9:
         value = int(value)  # it is in the address
     if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= most:
-        raise RequestError(f"{name} is a whole number from 0 to {most}")
+        raise RequestError(f"{name} must be a whole number from 0 to {most}")
     return value
 
 
 def _read_choice(body: Json, name: str, known: Sequence[str]) -> str:
     value = body.get(name)
     if not isinstance(value, str) or value not in known:
-        raise RequestError(f"{name} is one of {', '.join(known)}")
+        raise RequestError(f"{name} must be one of {', '.join(known)}")
     return value
 
 

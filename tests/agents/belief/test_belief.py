@@ -166,7 +166,7 @@ def test_a_file_says_what_it_is_for(tmp_path: Path) -> None:
     about = {"architecture": SMALL.as_dict(), "conduct": ["manners"], "notes": {}}
     for wrong, message in (
         (about, "manners"),
-        ({}, "does not say"),
+        ({}, "has metadata that do not describe"),
         (about | {"conduct": list(MOVE_STATISTICS)}, "weights"),
     ):
         write_tensor_file(path, "ddz-belief", 1, {}, wrong)

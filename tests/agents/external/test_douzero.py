@@ -233,7 +233,7 @@ def test_what_is_not_of_the_network_is_refused(folder: Path, tmp_path: Path) -> 
         return {name: torch.full_like(weight, 3e38) for name, weight in state.items()}
 
     for role in NAMES:
-        with pytest.raises(TensorFileError, match="values moves at numbers that are not finite"):
+        with pytest.raises(TensorFileError, match="computes values of moves that are not finite"):
             DouZeroAgent(broken(folder, tmp_path, huge, role))
     for bias in (torch.zeros(2), torch.zeros(1).to_sparse(), 3):
         with pytest.raises(TensorFileMismatchError, match=r"dense6.bias"):

@@ -211,7 +211,7 @@ def test_a_weight_that_is_not_finite_is_refused_when_it_is_read(exported: Path, 
 )
 def test_metadata_that_are_no_plain_data_are_refused(changes: dict[str, str], exported: Path, tmp_path: Path) -> None:
     path = broken(onnx.load(exported), tmp_path / "p.onnx", **changes)
-    with pytest.raises(TensorFileMismatchError, match="does not say"):
+    with pytest.raises(TensorFileMismatchError, match="has metadata"):
         OnnxPolicy(path)
 
 
@@ -237,7 +237,7 @@ def only_row(row: int) -> Callable[[Path, Path], object]:
 @pytest.mark.parametrize(
     ("write", "message"),
     [
-        (without_text, "is corrupt: what it says about itself"),
+        (without_text, "is corrupt: its metadata are not text"),
         (only_row(0), "answers 2 rows with logits of shape"),
         (only_row(7), "cannot be run: "),
     ],
@@ -358,7 +358,7 @@ def test_the_command_writes_the_policy_of_bytes_or_weights_in_half_precision(tmp
     [
         (["mine.safetensors", "--half", "--out", "half.safetensors"], "mine.safetensors: there is no such file"),
         (["policy-v3", "--out", "policy.onnx"], "policy-v3.safetensors reads hand values that only this package"),
-        (["policy-raw", "--half", "--out", "half.safetensors"], "holds no weights of this package"),
+        (["policy-raw", "--half", "--out", "half.safetensors"], "is not a file of this package's weights"),
         (["mine.zip", "--out", "policy.onnx"], "write --trust"),
         (["--half", "--out", "half.onnx"], "must end in .safetensors"),
         (["mine.onnx", "--out", "policy.onnx"], "mine.onnx is an ONNX file already"),

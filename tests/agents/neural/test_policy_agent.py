@@ -135,7 +135,7 @@ def test_what_cannot_play_has_a_named_error(
             make_agent(f"policy:path={path}")
     huge = {name: np.full_like(array, 3e38) for name, array in Weights.of(model.network).policy.items()}
     save_weights(tmp_path / "huge.safetensors", replace(Weights.of(model.network), policy=huge))
-    with pytest.raises(TensorFileError, match=r"huge\.safetensors answers with numbers that are not finite"):
+    with pytest.raises(TensorFileError, match=r"huge\.safetensors computes numbers that are not finite"):
         make_agent(f"policy:path={tmp_path / 'huge.safetensors'}")
     with (tmp_path / "sparse.safetensors").open("wb") as file:
         file.truncate(40 * 2**30)

@@ -69,7 +69,7 @@ def test_half_precision_halves_the_file_and_rounds_the_weights(tmp_path: Path) -
     assert same(policy, loaded.policy, lambda tensor: tensor.half().float())
     assert same(critic, loaded.critic, lambda tensor: tensor.half().float())
     policy.logits.bias.data[3] = 70_000.0  # which half precision does not have
-    with pytest.raises(TensorFileError, match=r"policy\.logits\.bias holds numbers beyond 65,504"):
+    with pytest.raises(TensorFileError, match=r"policy\.logits\.bias holds numbers above 65,504"):
         save_weights(tmp_path / "refused.safetensors", Weights.of(policy), half=True)
     assert not (tmp_path / "refused.safetensors").exists()
 
@@ -151,7 +151,7 @@ def test_weights_that_do_not_fit_their_architecture_are_refused(
         for good, changes in zip(arrays_and_about(), (array, about), strict=True)
     )
     write_tensor_file(tmp_path / "w", KIND, VERSION, arrays, told)
-    with pytest.raises(TensorFileMismatchError, match=r"architecture|does not say"):
+    with pytest.raises(TensorFileMismatchError, match=r"architecture|has metadata"):
         load_weights(tmp_path / "w")
 
 
@@ -172,7 +172,7 @@ def test_a_header_that_is_no_plain_data_is_refused(about: str, tmp_path: Path) -
     arrays, _ = arrays_and_about()
     metadata = {**heading_of(KIND, VERSION), "about": about, "digest": _digest(arrays, about)}
     (tmp_path / "w").write_bytes(save(arrays, metadata))
-    with pytest.raises(TensorFileMismatchError, match="does not say"):
+    with pytest.raises(TensorFileMismatchError, match="has metadata"):
         load_weights(tmp_path / "w")
 
 
@@ -250,7 +250,7 @@ def test_a_header_that_does_not_fit_its_bytes_is_refused(header: object, tmp_pat
     [
         ({"kind": "9" * 100_000}, r"but '9+\.\.\.$"),
         ({"kind": KIND, "version": "9" * 100_000}, r"has version '9+\.\.\. of"),
-        ({"about": " " * 8 * 2**20}, "is longer than any"),
+        ({"about": " " * 8 * 2**20}, "its header would have"),
     ],
 )
 def test_what_a_header_says_at_length_is_neither_read_nor_repeated(

@@ -132,8 +132,8 @@ def test_answers_in_the_wrong_form_are_named() -> None:
         ({"value": lambda leaves, rng: np.full(len(leaves), np.nan)}, r"the value must return numbers of shape"),
         ({"worlds": lambda view, rng: WorldPool.of(np.zeros((0, 4), np.uint64))}, "a pool needs worlds"),
         ({"worlds": lambda view, rng: view.sample_worlds(3, rng)}, "worlds must return a WorldPool"),
-        ({"players": {view.seat: make_agent("rules")}}, "players are for the seats"),
-        ({"players": {7: make_agent("rules")}}, "players are for the seats"),
+        ({"players": {view.seat: make_agent("rules")}}, "players must be given for seats among"),
+        ({"players": {7: make_agent("rules")}}, "players must be given for seats among"),
     ):
         with pytest.raises(InvalidAgentOptionError, match=told):
             search(view, **{**right, **wrong}, iterations=8, rng=rng)  # type: ignore[arg-type]

@@ -215,7 +215,7 @@ def view_with(state: State, **changes: int) -> View:
     ("state", "changes", "message"),
     [
         (State.new(1), {"hidden": 0}, "no deal agrees"),
-        (State.new(1), {"own": 0}, "has 0 cards, its size is given as 20"),
+        (State.new(1), {"own": 0}, "has 0 cards, but its size is given as 20"),
         (State.new(1), {"next": 1}, "the deck is"),
         (State.new(1, "perfect"), {"next": 0}, "seat 1's hand has 0 cards"),
     ],

@@ -52,7 +52,7 @@ def test_where_all_decline_the_hands_are_gathered_as_they_are() -> None:
 @pytest.mark.parametrize("rules", [UNSHUFFLED, AUCTION], ids=lambda rules: rules.bidding)
 def test_the_next_game_of_a_session_has_the_cards_of_the_last(rules: Rules) -> None:
     session = Session(SavedGame(Deal(rules, seed=5), ("random",) * 3))
-    with pytest.raises(SessionError, match="gathered when it is over"):
+    with pytest.raises(SessionError, match="finish this game first"):
         session.next_deal(8)
     session.let_agents_play()
     end = session.position(None)

@@ -166,7 +166,7 @@ VIEW = State.from_hands(["3345", "667", "889"], check_sizes=False).view(0)
     [
         (["3344", "667", "889"], InconsistentViewError, "seat 0 holds"),
         (["3345", "66", "8879"], InconsistentViewError, "seat 1 has 3 cards, not 2"),
-        (["3345", "333", "789"], InconsistentViewError, "seat 0 does not see 3 that often"),
+        (["3345", "333", "789"], InconsistentViewError, "more cards of rank 3 than seat 0 has not seen yet"),
         (["3345", "667"], InvalidDealError, "3 seats, got 2 hands"),
         (["3345", "6x7", "889"], DouDizhuError, "x"),
     ],

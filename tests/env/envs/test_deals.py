@@ -106,7 +106,7 @@ def test_numbers_count_the_deals_of_a_vector_environment() -> None:
     [
         ("no_such_module:deal", "no_such_module"),
         ("math:no_such_function", "no_such_function"),
-        ("math:pi", "no function that deals"),
+        ("math:pi", "is not a function"),
         ([], "not []"),
         (3, "not 3"),
         (["345 / 678"], "must be 3 hands as dealt"),

@@ -214,7 +214,7 @@ def test_seeds() -> None:
     assert (three != two).any()
     assert (mixed[[0, 2]] == one[[0, 2]]).all()
     assert (mixed[1] != one[1]).any()
-    with pytest.raises(InvalidOptionError, match="2 seeds for 3 games"):
+    with pytest.raises(InvalidOptionError, match="got 2 for 3 games"):
         vector.reset(seed=[1, 2])
     fresh = [DouDizhuVectorEnv(2).reset()[0] for _ in range(2)]
     assert (fresh[0] != fresh[1]).any()  # unseeded

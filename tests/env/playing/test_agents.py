@@ -130,5 +130,5 @@ def test_a_seat_that_is_not_to_act_has_nothing_to_decide(factory: type) -> None:
 def test_the_staged_adapter_refuses_a_move_that_it_did_not_begin() -> None:
     state = State.from_hands(["3334569", "9", "T"], check_sizes=False)
     state.step_action(Move.parse("333+4").main)
-    with pytest.raises(IllegalMoveError, match="was not begun by rules"):
+    with pytest.raises(IllegalMoveError, match="rules plays whole moves"):
         StagedAdapter(RulesAgent()).next_action(state.view(), np.random.default_rng(0))

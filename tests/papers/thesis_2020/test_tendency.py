@@ -88,7 +88,7 @@ def test_the_arena_plays_the_deals_of_a_file_that_lean_as_asked(tmp_path: Path) 
     [
         ("--tendency none", "--deal-file"),
         ("--deal-file deals.csv --seed 1", "--seed 0"),
-        ("--deal-file deals.csv --first-deal 3", "deals.csv has no such deal from number 3 on"),
+        ("--deal-file deals.csv --first-deal 3", "but none from number 3 on"),
     ],
 )
 def test_a_deal_file_that_does_not_fit_is_refused(

@@ -236,16 +236,22 @@ HOSTILE: dict[str, tuple[Any, str]] = {
     "another layout": (lambda table: with_about(table, fingerprint="9" * 100_000), r"fingerprint '9{116}\.\.\., those"),
     "no names": (lambda table: table.replace_schema_metadata({b"ddz": b"[1]"}), "is not a table of decisions"),
     "deep names": (lambda table: table.replace_schema_metadata({b"ddz": b"[" * 100_000}), "is not a table"),
-    "negative": (lambda table: changed(table, "legal", lambda cells: [[-1, -2]] * len(cells)), "an action is negative"),
-    "illegal": (lambda table: changed(table, "action", lambda cells: [399] * len(cells)), "not a legal one"),
-    "no visits": (lambda table: visited(table, 0), "the visits of a search are negative, or it has none"),
-    "negative visits": (lambda table: visited(table, -2), "the visits of a search are negative, or it has none"),
-    "few visits": (lambda table: changed(table, "visits", lambda cells: [[1]] * len(cells)), "not as many visits"),
+    "negative": (lambda table: changed(table, "legal", lambda cells: [[-1, -2]] * len(cells)), "action -2 is negative"),
+    "illegal": (
+        lambda table: changed(table, "action", lambda cells: [399] * len(cells)),
+        "action 399 is not among its legal actions",
+    ),
+    "no visits": (lambda table: visited(table, 0), "visits must be 0 or more"),
+    "negative visits": (lambda table: visited(table, -2), "visits must be 0 or more"),
+    "few visits": (
+        lambda table: changed(table, "visits", lambda cells: [[1]] * len(cells)),
+        "another number of visits than of legal actions",
+    ),
     "beyond": (lambda table: changed(table, "legal", lambda cells: [[1, 9999]] * len(cells)), "no decisions"),
     "nothing": (lambda table: changed(table, "legal", lambda cells: [None] * len(cells)), "no decisions"),
     "out of range": (
         lambda table: changed(table, "observation", lambda cells: [[-7] * len(cell) for cell in cells]),
-        "a number of an observation is out of range",
+        "of an observation is out of its range",
     ),
 }
 """What is done to a table, and what is said of it."""
@@ -403,7 +409,7 @@ def test_games_are_recorded_and_replayed_from_the_command_line(tmp_path: Path) -
         ((*record_them, "--seed", 4), 2, r"seed: the file has 0, this run 4\); name another file or folder"),
         (("replay", folder), 0, "4 games replay as recorded\n"),
         (("replay", folder, "--deal", 1, "--game", 1), 0, "Dou Dizhu game 1\n(.*\n)+# deal 1, game 1\n"),
-        (("replay", folder, "--deal", 7), 2, "has no game 0 of deal 7"),
+        (("replay", folder, "--deal", 7), 2, "has no deal 7: it has deals from"),
     ):
         result = ddz(*command)
         assert (result.exit_code, bool(re.search(told, result.output))) == (code, True), result.output
@@ -547,9 +553,9 @@ def test_games_of_different_rules_or_without_an_end_make_no_data_set(tmp_path: P
         SavedGame(Deal(rules, 1), ("person",) * rules.players).save(tmp_path / f"{preset}.game.txt")
     with pytest.raises(DataSetError, match="mini and standard"):
         import_games(tmp_path / "set", [tmp_path])
-    with pytest.raises(DataSetError, match="nothing to keep"):
+    with pytest.raises(DataSetError, match="nothing to record"):
         import_games(tmp_path / "set", [tmp_path / "mini.game.txt"])
-    with pytest.raises(DataSetError, match="won by anybody"):
+    with pytest.raises(DataSetError, match="no complete game with a winner"):
         read_won_games(tmp_path)
 
 

@@ -73,7 +73,7 @@ def test_it_begins_with_what_the_cards_say_and_learns_the_same_each_time() -> No
     with pytest.raises(InvalidTrainingError, match="shares has 2"):
         BeliefConfig(players=("random",), shares=(0.5, 0.5))
     for rules in ("perfect", "mini", "half-deck"):
-        with pytest.raises(InvalidTrainingError, match=f"nothing to learn under {rules} rules"):
+        with pytest.raises(InvalidTrainingError, match=f"hidden hands and the full deck, not the {rules} rules"):
             BeliefConfig(rules=rules)
 
 

@@ -193,7 +193,7 @@ def test_a_data_set_says_how_much_is_learned_from_it_and_for_which_rules(tmp_pat
     out, said = imitate("default")
     assert (load_weights(out).rules, load_weights(out).notes["decisions"]) == ("mini", 10 * choices)
     out, said = imitate("other", "--rules", "standard")
-    assert "a data set has its rules: leave out --rules" in said
+    assert "a data set names its own rules: leave out --rules" in said
     assert not out.exists()
 
 

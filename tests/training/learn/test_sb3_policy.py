@@ -247,7 +247,7 @@ REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
     "VecNormalize, a dict": (lambda: VecNormalize(DummyVecEnv([FORMS["dict"]])), "as by VecNormalize"),
     "other actions": (
         lambda: made(lambda env: wrappers.TransformAction(env, lambda a: a - 1, spaces.Discrete(400, start=1))),
-        r"actions are those of Discrete\(400, start=1\)",
+        r"has the action space Discrete\(400, start=1\)",
     ),
 }
 
@@ -257,5 +257,5 @@ def test_a_model_that_cannot_be_shown_what_it_was_trained_on_is_refused(form: st
     make, message = REFUSED[form]
     learned(make(), tmp_path / "m.zip")
     for name in ("policy", "neural-ismcts"):
-        with pytest.raises(errors.TensorFileMismatchError, match=rf"m\.zip: .*{message}.*a model can be played if"):
+        with pytest.raises(errors.TensorFileMismatchError, match=rf"m\.zip: .*{message}.*a model can play if"):
             make_agent(f"{name}:path={tmp_path / 'm.zip'},trust_file=true")

@@ -393,7 +393,7 @@ def test_starting_from_weights_begins_where_they_ended() -> None:
     run.step()
     assert not all(kept())
     other = Weights.of(PolicyNetwork(Architecture(width=8, blocks=0)))
-    with pytest.raises(InvalidTrainingError, match=r"another architecture: Architecture\(width=8"):
+    with pytest.raises(InvalidTrainingError, match=r"have the architecture Architecture\(width=8"):
         SelfPlay(small_config(), 1, other)
     if not torch.cuda.is_available():
         with pytest.raises(InvalidTrainingError, match="PyTorch finds no GPU here: train with --device cpu"):

@@ -169,7 +169,7 @@ def test_unknown_ratings_are_fitted_together_and_losing_everything_is_finite() -
     assert ratings["b"].mean == pytest.approx(2 * ratings["a"].mean, rel=0.02)
     assert ratings["b"].half_width > ratings["a"].half_width
     assert -2000 < ratings["lost"].low < ratings["lost"].mean < ratings["lost"].high < -600
-    with pytest.raises(InvalidBenchmarkRequestError, match="x, y played no one whose rating is known"):
+    with pytest.raises(InvalidBenchmarkRequestError, match="x, y met no agent with a known rating"):
         fit_ratings([*games, Score(0, "x", "y", 1.0)], {"rules": 0.0})
 
 

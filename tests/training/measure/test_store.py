@@ -246,7 +246,7 @@ def test_a_database_that_computes_is_refused(change: str, tmp_path: Path) -> Non
     store(path).add(unit(1))
     with closing(sqlite3.connect(path)) as db:
         db.executescript(change)
-    with pytest.raises(ResultsFileError, match="which computes what is read"):
+    with pytest.raises(ResultsFileError, match="that computes values"):
         store(path)
 
 

@@ -246,7 +246,7 @@ def records(
     chosen = won[first_game:][:games]
     if len(chosen) < (games or 1):
         raise InvalidRecordsError(
-            f"{file} has {pluralize(len(won), 'game')} with a winner: too few from {first_game} on"
+            f"{file} has {pluralize(len(won), 'game')} with a winner: --first-game {first_game} leaves too few"
         )
     positions, comparisons = Positions.of(chosen), []
     for agent in agents:

@@ -72,7 +72,7 @@ def record(
     from ddz_training.measure.deal_file import read_deal_file
 
     if bool(agents) == bool(sources):
-        raise CommandLineError("name the agents that play, or with --from the files of games: one of the two")
+        raise CommandLineError("name either the agents that play, or with --from the files of games")
     if sources:
         made, left_out = other.import_games(out, sources)
         kept = f"{pluralize(made.games, 'game')}, {pluralize(made.rows, 'row')}"
@@ -140,7 +140,9 @@ def _write_half_precision(path: Path, out: Path) -> str:
     from ddz_agents.neural.weights import load_weights, save_weights
 
     if path.suffix in (ONNX, ".zip"):
-        raise CommandLineError(f"{quote_path(path)} holds no weights of this package")
+        raise CommandLineError(
+            f"{quote_path(path)} is not a file of this package's weights (.safetensors), which --half needs"
+        )
     weights = load_weights(path)
     save_weights(out, weights, half=True)
     return f"{weights.rules} rules, {weights.objective}"

@@ -61,7 +61,7 @@ def demo(minutes: float, deals: int, milliseconds: float, seed: int, out: Path, 
 
     fresh = out / "training" / POLICY
     if "," in str(fresh):
-        raise CommandLineError(f"{fresh}: options of agents are separated by commas; name a folder without")
+        raise CommandLineError(f"{fresh} has a comma, which separates options of agents: name a folder without one")
     click.get_current_context().with_resource(locked_for_writing(out, folder=True))
     values = {"fresh": fresh.as_posix(), "milliseconds": milliseconds}
     agents = {name: text.format(**values) for name, text in ENTRANTS.items()}

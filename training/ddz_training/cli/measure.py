@@ -155,7 +155,9 @@ def arena(
         _check_compared(over, contest)
     numbers: int | list[int] = deals
     if deal_file is None and tendency is not None:
-        raise InvalidArenaError("only a --deal-file says what deals lean to: leave out --tendency")
+        raise InvalidArenaError(
+            "--tendency needs a --deal-file of ddz study tendency: name one, or leave out --tendency"
+        )
     if deal_file is not None:
         listed = read_deal_file(deal_file, contest.rules, contest.seed, tendency, deals=first_deal + deals)
         contest, numbers = replace(contest, hands=listed.hands), listed.select_numbers(deals, first_deal)

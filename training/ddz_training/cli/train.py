@@ -333,9 +333,11 @@ def imitate(out: Path, decisions: int | None, data: Path | None, init: Path | No
     from ddz_training.measure.provenance import Provenance
 
     if init and data is None:
-        raise CommandLineError("without --data the rule agent is imitated, from random weights: leave out --init")
+        raise CommandLineError(
+            "without --data the training begins with random weights: leave out --init, or name a data set"
+        )
     if options.rules and data is not None:
-        raise CommandLineError("a data set has its rules: leave out --rules")
+        raise CommandLineError("a data set names its own rules: leave out --rules")
     start = load_weights(init).networks()[0] if init is not None else None
     rules = read_rules(data).name if data is not None else options.rules or "standard"
     shape = start.architecture if start is not None else Architecture()

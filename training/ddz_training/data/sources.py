@@ -150,7 +150,7 @@ def read_won_games(path: Path) -> tuple[list[ImportedGame], int]:
         read = [game for file in list_game_files(path) for game in read_imported_games(file)]
     won = [game for game in read if game is not None and game.final_state().winner is not None]
     if not won:
-        raise DataSetError(f"no game of {path} is whole and was won by anybody")
+        raise DataSetError(f"{path} has no complete game with a winner")
     return won, len(read) - len(won)
 
 
@@ -193,7 +193,7 @@ def import_games(folder: Path, paths: Sequence[Path]) -> tuple[DataSet, int]:
     games = [game for game in read if game is not None]
     kinds = {game.start.rules.name: game.start.rules for game in games}
     if len(kinds) > 1:
-        raise DataSetError(f"the games are of the rules {' and '.join(kinds)}: write a data set of each")
+        raise DataSetError(f"the games have the rules {' and '.join(kinds)}: write one data set for each")
     players = list(dict.fromkeys(player for game in games for player in game.players))
     if len(players) > len(LETTERS):
         raise DataSetError(f"{len(players)} different players: a data set has at most {len(LETTERS)}")
@@ -202,9 +202,7 @@ def import_games(folder: Path, paths: Sequence[Path]) -> tuple[DataSet, int]:
     played = [game.to_recorded_game(number, seats[number]) for number, game in enumerate(games)]
     kept = [game for game in played if game is not None]
     if not kept:
-        raise DataSetError(
-            f"no game of {short_repr([*map(str, paths)])} is whole and was played to its end: there is nothing to keep"
-        )
+        raise DataSetError(f"{short_repr([*map(str, paths)])} have no complete game: there is nothing to record")
     source = ", ".join(file.name for file in files[:3]) + ", …" * (len(files) > 3)
     settings = games_settings(players, games[0].start.rules, None, source=source)
     store = ResultStore(RecordedGame, folder / GAMES, settings, ("deal",), resume=False)

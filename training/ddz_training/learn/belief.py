@@ -80,8 +80,8 @@ class BeliefConfig(TrainingSettings):
         rules = Rules.preset(self.rules)
         if rules.players != 3 or rules.open_hands or rules.half_deck:
             raise InvalidTrainingError(
-                f"there is nothing to learn under {rules.name} rules: two others with hidden cards share all that a "
-                "seat cannot see"
+                f"the belief network needs rules for three players with hidden hands and the full deck, not the "
+                f"{rules.name} rules"
             )
         if not self.players or (self.shares and len(self.shares) != len(self.players)):
             raise InvalidTrainingError(

@@ -247,7 +247,9 @@ class DatasetImitation(ImitationTraining):
         threads: int | None = None,
     ) -> None:
         if not len(recorded):
-            raise InvalidTrainingError("the data set holds no decision with a choice")
+            raise InvalidTrainingError(
+                "the data set holds no decision with two legal actions or more: record more games"
+            )
         super().__init__(config, policy, threads)
         self.dataset = recorded
         self.rng = np.random.default_rng([config.seed, 3])
@@ -331,7 +333,7 @@ def load_imitation_dataset(path: str | Path) -> ImitationDataset:
     except (IndexError, TypeError, ValueError) as error:
         if isinstance(error, DataSetError):
             raise
-        raise DataSetError(f"{path} has rows that are no decisions: {error}") from error
+        raise DataSetError(f"{path} has a row that is not a decision: {error}") from error
     if not pieces:
         raise DataSetError(f"{path} holds no decisions")
     columns = {name: np.concatenate([piece[name] for piece in pieces]) for name in pieces[0]}
@@ -345,23 +347,25 @@ def _read_choices(batch: Any) -> dict[str, npt.NDArray[Any]]:
     row = np.repeat(np.arange(len(options)), options)
     action = legal.flatten().to_numpy()
     if action.min(initial=0) < 0:
-        raise ValueError("an action is negative")
+        raise ValueError(f"action {action.min()} is negative")
     mask = np.zeros((len(options), NUM_ACTIONS), np.uint8)
     mask[row, action] = 1
     count = (action == batch.column("action").to_numpy()[row]).astype(np.int32)
     if (np.bincount(row[count > 0], minlength=len(options)) != 1).any():
-        raise ValueError("an action is not a legal one")
+        wrong = int((np.bincount(row[count > 0], minlength=len(options)) != 1).argmax())
+        raise ValueError(f"action {batch.column('action')[wrong].as_py()} is not among its legal actions")
     searched = visits.is_valid().to_numpy(zero_copy_only=False)
     if (visits.value_lengths().to_numpy(zero_copy_only=False)[searched] != options[searched]).any():
-        raise ValueError("there are not as many visits as legal actions")
+        raise ValueError("a row has another number of visits than of legal actions")
     count[searched[row]] = visits.flatten().to_numpy()
     if count.min(initial=0) < 0 or not np.bincount(row, count, len(options)).all():
-        raise ValueError("the visits of a search are negative, or it has none")
+        raise ValueError("visits must be 0 or more, and at least one legal action must have some")
     taught = (options > 1)[row] & (count > 0)
     chosen = np.flatnonzero(options > 1)
     observations = batch.column("observation").flatten().to_numpy().reshape(-1, OBSERVATION_SIZE)
     if (observations < OBSERVATION.low).any() or (observations > OBSERVATION.high).any():
-        raise ValueError("a number of an observation is out of range")
+        wrong = int(((observations < OBSERVATION.low) | (observations > OBSERVATION.high)).any(axis=0).argmax())
+        raise ValueError(f"byte {wrong} of an observation is out of its range")
     return {
         "observations": observations[chosen],
         "legal": np.packbits(mask[chosen], axis=1),

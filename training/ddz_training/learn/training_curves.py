@@ -67,7 +67,7 @@ def read_run(name: str, folder: Path) -> Stage:
     """
     updates = _read_lines(folder / CURVES, _CURVE_COLUMNS)
     if not updates:
-        raise InvalidExperimentError(f"{folder / CURVES} has no update yet")
+        raise InvalidExperimentError(f"{folder / CURVES} has no update yet: train longer, or leave this folder out")
     reached = {"0", *(line["update"] for line in updates)}
     evaluations = _read_lines(folder / EVALUATIONS, _EVALUATION_COLUMNS)
     return Stage(name, updates, [line for line in evaluations if line["update"] in reached])

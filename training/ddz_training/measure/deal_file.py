@@ -50,7 +50,9 @@ class DealFile(NamedTuple):
         """
         numbers = [number for number in self.numbers if number >= first][:count]
         if not numbers:
-            raise InvalidDealFileError(f"{self.path} has no such deal from number {first} on")
+            raise InvalidDealFileError(
+                f"{self.path} has {len(self.numbers)} of the chosen deals, but none from number {first} on"
+            )
         return numbers
 
 
@@ -84,7 +86,7 @@ def read_deal_file(
     if path.suffix in DATABASES or is_results_file(path):
         return DealFile(deals_of_file(path, tendency, rules, seed), (), path)
     if tendency is not None:
-        raise InvalidDealFileError(f"{path} does not say what its deals lean to: leave out --tendency")
+        raise InvalidDealFileError(f"{path} has no tendencies, which ddz study tendency writes: leave out --tendency")
     try:
         text = read_text(path)
     except UnicodeDecodeError as error:
@@ -99,7 +101,7 @@ def read_deal_file(
     for number, line in written.items():
         if not (line.isascii() and line.isdecimal() and len(line) <= _LONGEST_NUMBER):
             raise InvalidDealFileError(
-                f"{path}:{number}: {short_repr(line)} is no number of a deal, nor hands between '/'"
+                f"{path}:{number}: {short_repr(line)} is neither the number of a deal nor hands separated by '/'"
             )
     return DealFile(sorted({int(line) for line in written.values()}), (), path)
 

@@ -169,7 +169,7 @@ def rate_agents(
     games = list(records)
     index = _number_values(sorted({game.agent_of(letter) for game in games for letter in PAIR}))
     if not games:
-        raise InvalidArenaError("there are no games to rate agents by")
+        raise InvalidArenaError("ratings need games: there are none yet")
     if anchor is not None and anchor not in index:
         raise InvalidArenaError(unknown_name_message("anchor", anchor, index))
     overall, roles = _make_design_rows(games, index)
@@ -269,4 +269,6 @@ def _check_connected(games: list[Score], names: list[str], fixed: Mapping[str, f
         before = len(reached)
         reached |= {name for game in games if {game.a, game.b} & reached for name in (game.a, game.b)}
     if unconnected := [name for name in names if name not in reached]:
-        raise InvalidBenchmarkRequestError(f"{', '.join(unconnected)} played no one whose rating is known")
+        raise InvalidBenchmarkRequestError(
+            f"{', '.join(unconnected)} met no agent with a known rating, nor one that did"
+        )

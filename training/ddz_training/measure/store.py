@@ -118,7 +118,9 @@ def parse_rows(kind: type[_Result], rows: Iterable[Mapping[str, Any]]) -> list[_
     try:
         return [kind(*[column.parse(row[column.name]) for column in columns]) for row in rows]
     except (AttributeError, KeyError, TypeError, ValueError, OverflowError) as error:
-        raise ResultsFileError(f"a line holds no result of this kind: {short_repr(error)}") from error
+        raise ResultsFileError(
+            f"a line is not a result with the columns {', '.join(c.name for c in columns)}: {short_repr(error)}"
+        ) from error
 
 
 # --- Reading and writing ----------------------------------------------------------------------------------------------
@@ -206,7 +208,7 @@ def read_database(db: sqlite3.Connection) -> SavedFile | None:
     for kind, name, text in parts:  # a view, or an expression in a table, may compute for ever
         if kind not in ("table", "index") or str(text).count("(") > 1 or "VIRTUAL" in str(text).upper():
             raise ResultsFileError(
-                f"the database holds {short_repr(name)}, which computes what is read: it is of something else"
+                f"the database has {short_repr(name)}, a {kind} that computes values: files of results have none"
             )
     settings = {name: json.loads(value) for name, value in db.execute("SELECT name, value FROM settings")}
     cursor = db.execute("SELECT * FROM results ORDER BY rowid")

@@ -130,7 +130,9 @@ class DouZeroAgent:
         state = State.new(0, "douzero")
         for _ in POSITIONS:  # large weights may be finite, and their sums not
             if not np.isfinite(list(self.values(state.view()).values())).all():
-                raise TensorFileError(f"{options.path} values moves at numbers that are not finite")
+                raise TensorFileError(
+                    f"{options.path} computes values of moves that are not finite: its weights are damaged"
+                )
             state.step(state.legal_moves()[0])
 
     def act(self, view: View, rng: np.random.Generator) -> Move:

@@ -130,7 +130,7 @@ def _check_finite(path: Path) -> None:
     with zipfile.ZipFile(path) as archive:
         damaged = archive.testzip()
     if damaged is not None:
-        raise zipfile.BadZipFile(f"the checksum of {damaged} is another one")
+        raise zipfile.BadZipFile(f"the checksum of {damaged} does not match its contents")
 
 
 def _weights_of_role(content: Any, name: str) -> Any:

@@ -43,7 +43,7 @@ class OnnxPositionNetwork:
         found = {node.name: tuple(node.shape[1:]) for node in self._session.get_inputs()}
         if found != needed or _OUTPUT not in {node.name for node in self._session.get_outputs()}:
             raise TensorFileMismatchError(
-                f"{path} takes {found} a move; DouZero's network of the role {position.name} takes {needed}, and gives "
+                f"{path} has the inputs {found}; DouZero's network for {position.name} has {needed}, and the output "
                 f"{_OUTPUT!r}"
             )
 

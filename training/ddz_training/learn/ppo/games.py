@@ -282,7 +282,9 @@ class RolloutGames:
         """
         missing = [name for name in ("generator", "agents_generator", "sides", "named") if name not in saved]
         if missing:
-            raise InvalidOptionError(f"the saved games lack {', '.join(missing)}")
+            raise InvalidOptionError(
+                f"the saved games lack {', '.join(missing)}, as those of an older version do: begin a new run"
+            )
         self.batch.load_state_dict(saved)
         for number, agent in enumerate(self.agents):
             agent.load_state_dict(with_prefix_removed(f"agent.{number}.", saved))

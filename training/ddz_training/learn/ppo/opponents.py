@@ -103,7 +103,9 @@ class FrozenAgent:
             if name not in saved and not array.size:  # earlier versions did not write it
                 continue
             if name not in saved or saved[name].shape != array.shape:
-                raise InvalidOptionError(f"the saved games lack the {name} of {self.name}")
+                raise InvalidOptionError(
+                    f"the saved games lack the {name} of {self.name}, or have another shape of it: begin a new run"
+                )
             array[:] = saved[name]
 
 

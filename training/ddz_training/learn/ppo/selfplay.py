@@ -378,7 +378,9 @@ def new_networks(config: GamesConfig, start: Weights | None) -> tuple[PolicyNetw
         policy, critic = PolicyNetwork(config.architecture), Critic(config.architecture)
     if start is not None:
         if start.architecture != config.architecture:
-            raise InvalidTrainingError(f"the weights to start from have another architecture: {start.architecture}")
+            raise InvalidTrainingError(
+                f"the weights have the architecture {start.architecture}, and the run has {config.architecture}"
+            )
         load_module(policy, start.policy)
         if start.critic is not None:
             load_module(critic, start.critic)

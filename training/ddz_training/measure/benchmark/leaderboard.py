@@ -52,7 +52,9 @@ def rate_in_field(records: Sequence[GameResult], name: str, ratings: Mapping[str
     """
     played = [record for record in records if {record.a, record.b} <= {name, *ratings}]
     if not played:
-        raise InvalidBenchmarkRequestError(f"{name} played no one whose rating is known")
+        raise InvalidBenchmarkRequestError(
+            f"{name} has no game against an opponent whose rating is known: {', '.join(ratings)}"
+        )
     return fit_ratings(make_scores(played), ratings)[name]
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from ddz_env.saved_games import PERSON
 from ddz_env.support.checks import LARGEST_WORD, check_integer, check_seed
-from ddz_env.support.errors import pluralize
 from ddz_training.measure.errors import InvalidArenaError
 
 
@@ -29,7 +28,7 @@ def assign_seats(agents: str, seat: int, seats: int) -> tuple[str, ...]:
         names *= seats - 1
     if len(names) != seats - 1:
         raise InvalidArenaError(
-            f"--agents names {pluralize(len(names), 'agent')} for {pluralize(seats - 1, 'other seat')}"
+            f"--agents names {len(names)} agents for {seats - 1} other seats: name one agent, or one for each seat"
         )
     order = [PERSON, *names]
     return tuple(order[(number - own) % seats] for number in range(seats))

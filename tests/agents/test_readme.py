@@ -1,4 +1,4 @@
-"""The package's README: its example runs, its doors exist, its links lead somewhere."""
+"""The package's README: its example runs, what it names exists, its links lead somewhere."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ def test_the_example_runs() -> None:
     assert examples_run(README) > 5
 
 
-@pytest.mark.parametrize("door", re.findall(r"\| `(\w+)` of `([\w.]+)` \|", TEXT), ids=".".join)
-def test_every_door_exists(door: tuple[str, str]) -> None:
-    name, module = door
+@pytest.mark.parametrize("public", re.findall(r"\| `(\w+)` of `([\w.]+)` \|", TEXT), ids=".".join)
+def test_every_public_name_exists(public: tuple[str, str]) -> None:
+    name, module = public
     if module.endswith("torch_model"):
         pytest.importorskip("torch")
     assert callable(getattr(importlib.import_module(module), name))

@@ -1,4 +1,4 @@
-"""The package's README: its example runs, its doors exist, its links lead somewhere."""
+"""The package's README: its example runs, what it names exists, its links lead somewhere."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ def test_the_example_runs() -> None:
     assert examples_run(README) == 10
 
 
-def test_every_door_exists() -> None:
-    doors = TEXT.partition("## Commands and modules")[2].partition("## An example")[0]
-    commands = {*re.findall(r"`ddz (\w+)`", doors)}
+def test_every_command_and_module_exists() -> None:
+    named = TEXT.partition("## Commands and modules")[2].partition("## An example")[0]
+    commands = {*re.findall(r"`ddz (\w+)`", named)}
     assert len(commands) == 8
     assert commands <= {name for _, name, _ in list_commands()}
-    for module in re.findall(r"`(ddz_play\.\w+)`", doors):
+    for module in re.findall(r"`(ddz_play\.\w+)`", named):
         assert importlib.import_module(module).__doc__
 
 

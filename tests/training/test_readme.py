@@ -1,4 +1,4 @@
-"""The package's README: its examples run, its doors exist, its folders are all there, its links lead somewhere."""
+"""The package's README: its examples run, what it names exists, its folders are all there, its links lead somewhere."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ def test_the_examples_run() -> None:
     assert examples_run(README) > 10
 
 
-@pytest.mark.parametrize("door", re.findall(r"\| `(\w+)` of `([\w.]+)` \|", TEXT), ids=".".join)
-def test_every_door_exists(door: tuple[str, str]) -> None:
-    name, module = door
+@pytest.mark.parametrize("public", re.findall(r"\| `(\w+)` of `([\w.]+)` \|", TEXT), ids=".".join)
+def test_every_public_name_exists(public: tuple[str, str]) -> None:
+    name, module = public
     if ".sb3." in module:
         pytest.importorskip("stable_baselines3")
     assert callable(getattr(importlib.import_module(module), name))

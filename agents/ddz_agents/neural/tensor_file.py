@@ -126,7 +126,7 @@ def check_purpose(where: object, rules: object, objective: object, notes: object
         ("values_trained", values_trained, isinstance(values_trained, bool)),
     ):
         if not allowed:
-            raise TensorFileMismatchError(f"{where} has metadata without a valid {name}: {short_repr(value)}")
+            raise TensorFileMismatchError(f"{where} has invalid metadata: {name}={short_repr(value)}")
 
 
 def _is_preset(name: str) -> bool:

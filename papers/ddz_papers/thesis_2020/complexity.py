@@ -125,7 +125,7 @@ def load_board_game(name: str) -> Any:
     try:
         import pyspiel
     except ImportError as error:
-        raise DouDizhuError(f"{name} is OpenSpiel's: {install_hint('peers')}") from error
+        raise DouDizhuError(f"{name} needs OpenSpiel: {install_hint('peers')}") from error
     return pyspiel.load_game(name)
 
 

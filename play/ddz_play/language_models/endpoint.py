@@ -145,7 +145,7 @@ class Endpoint:
                 async for piece in response.aiter_raw():
                     content += piece
                     if len(content) > _MAX_BYTES:
-                        raise httpx2.DecodingError(f"more than {_MAX_BYTES >> 20} MiB came")
+                        raise httpx2.DecodingError(f"the answer has more than {_MAX_BYTES >> 20} MiB")
                 wait = response.headers.get("Retry-After", "")
                 return _HttpAnswer(response.status_code, response.reason_phrase, wait, bytes(content))
 

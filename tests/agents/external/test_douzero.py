@@ -328,7 +328,7 @@ def test_exported_files_of_another_role_or_form_are_refused(exported: Path, fold
     for name in NAMES:
         shutil.copy(exported / f"{name}.onnx", tmp_path)
     shutil.copy(exported / "landlord.onnx", tmp_path / "landlord_up.onnx")
-    with pytest.raises(TensorFileMismatchError, match=r"landlord_up.onnx takes .*373.*484"):
+    with pytest.raises(TensorFileMismatchError, match=r"landlord_up.onnx has the inputs .*373.*484"):
         DouZeroAgent(tmp_path)
     shutil.copy(policy_path("policy-raw"), tmp_path / "landlord_up.onnx")
     with pytest.raises(TensorFileMismatchError, match=r"landlord_up.onnx takes .*action_mask"):

@@ -151,7 +151,7 @@ def test_weights_that_do_not_fit_their_architecture_are_refused(
         for good, changes in zip(arrays_and_about(), (array, about), strict=True)
     )
     write_tensor_file(tmp_path / "w", KIND, VERSION, arrays, told)
-    with pytest.raises(TensorFileMismatchError, match=r"architecture|has metadata"):
+    with pytest.raises(TensorFileMismatchError, match=r"architecture|metadata"):
         load_weights(tmp_path / "w")
 
 
@@ -172,7 +172,7 @@ def test_a_header_that_is_no_plain_data_is_refused(about: str, tmp_path: Path) -
     arrays, _ = arrays_and_about()
     metadata = {**heading_of(KIND, VERSION), "about": about, "digest": _digest(arrays, about)}
     (tmp_path / "w").write_bytes(save(arrays, metadata))
-    with pytest.raises(TensorFileMismatchError, match="has metadata"):
+    with pytest.raises(TensorFileMismatchError, match="metadata"):
         load_weights(tmp_path / "w")
 
 

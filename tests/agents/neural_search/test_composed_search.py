@@ -141,7 +141,7 @@ def test_answers_in_the_wrong_form_are_named() -> None:
         with pytest.raises(InvalidAgentOptionError, match="iterations"):
             search(view, **right, iterations=iterations, rng=rng)  # type: ignore[arg-type]
     elsewhere = {**right, "worlds": lambda view, rng: WorldPool.of(State.new(8).view().sample_worlds(3, rng))}
-    with pytest.raises(InconsistentViewError, match="do not fit the view"):
+    with pytest.raises(InconsistentViewError, match="must keep the hand of seat"):
         search(view, **elsewhere, iterations=8, rng=rng)  # type: ignore[arg-type]
     with pytest.raises(DouDizhuError, match="turn"):
         search(State.new(5).view((view.seat + 1) % 3), **right, iterations=8, rng=rng)  # type: ignore[arg-type]

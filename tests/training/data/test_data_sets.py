@@ -247,8 +247,8 @@ HOSTILE: dict[str, tuple[Any, str]] = {
         lambda table: changed(table, "visits", lambda cells: [[1]] * len(cells)),
         "another number of visits than of legal actions",
     ),
-    "beyond": (lambda table: changed(table, "legal", lambda cells: [[1, 9999]] * len(cells)), "no decisions"),
-    "nothing": (lambda table: changed(table, "legal", lambda cells: [None] * len(cells)), "no decisions"),
+    "beyond": (lambda table: changed(table, "legal", lambda cells: [[1, 9999]] * len(cells)), "not a decision"),
+    "nothing": (lambda table: changed(table, "legal", lambda cells: [None] * len(cells)), "not a decision"),
     "out of range": (
         lambda table: changed(table, "observation", lambda cells: [[-7] * len(cell) for cell in cells]),
         "of an observation is out of its range",

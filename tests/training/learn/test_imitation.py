@@ -60,7 +60,7 @@ def test_the_teacher_completes_moves_that_it_did_not_begin_or_says_nothing() -> 
         answered, silent = answered + int((kicker & known).sum()), silent + int((kicker & ~known).sum())
         batch.step(batch.sample_actions())
     assert answered > silent > 0  # after a random kicker its own plan may have no continuation
-    with pytest.raises(InvalidOptionError, match="follows 200 games, not 4"):
+    with pytest.raises(InvalidOptionError, match="was made for 200 games, not 4"):
         teacher.labels(SelfPlayBatch(4).state_dict()["rows"])
 
 

@@ -238,13 +238,13 @@ def test_a_model_is_shown_what_it_was_trained_on(form: str, tmp_path: Path) -> N
 
 
 REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
-    "stack": (lambda: made(lambda env: wrappers.FrameStackObservation(env, 4), FLAT), "not ours"),
-    "VecFrameStack": (lambda: VecFrameStack(DummyVecEnv([made]), 3), "not ours"),
-    "flattened": (lambda: made(FLAT, observation="dict"), "not ours"),
-    "bytes as float32": (lambda: made(FLOATS), "not ours"),
-    "normalized": (lambda: made(FLOATS, wrappers.NormalizeObservation), "not ours"),
-    "VecNormalize": (lambda: VecNormalize(DummyVecEnv([FORMS["float32"]])), "as by VecNormalize"),
-    "VecNormalize, a dict": (lambda: VecNormalize(DummyVecEnv([FORMS["dict"]])), "as by VecNormalize"),
+    "stack": (lambda: made(lambda env: wrappers.FrameStackObservation(env, 4), FLAT), "has the observation space"),
+    "VecFrameStack": (lambda: VecFrameStack(DummyVecEnv([made]), 3), "has the observation space"),
+    "flattened": (lambda: made(FLAT, observation="dict"), "has the observation space"),
+    "bytes as float32": (lambda: made(FLOATS), "has the observation space"),
+    "normalized": (lambda: made(FLOATS, wrappers.NormalizeObservation), "has the observation space"),
+    "VecNormalize": (lambda: VecNormalize(DummyVecEnv([FORMS["float32"]])), "as VecNormalize makes"),
+    "VecNormalize, a dict": (lambda: VecNormalize(DummyVecEnv([FORMS["dict"]])), "as VecNormalize makes"),
     "other actions": (
         lambda: made(lambda env: wrappers.TransformAction(env, lambda a: a - 1, spaces.Discrete(400, start=1))),
         r"has the action space Discrete\(400, start=1\)",
@@ -257,5 +257,5 @@ def test_a_model_that_cannot_be_shown_what_it_was_trained_on_is_refused(form: st
     make, message = REFUSED[form]
     learned(make(), tmp_path / "m.zip")
     for name in ("policy", "neural-ismcts"):
-        with pytest.raises(errors.TensorFileMismatchError, match=rf"m\.zip: .*{message}.*a model can play if"):
+        with pytest.raises(errors.TensorFileMismatchError, match=rf"m\.zip.*{message}.*a model can play if"):
             make_agent(f"{name}:path={tmp_path / 'm.zip'},trust_file=true")

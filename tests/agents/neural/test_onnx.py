@@ -211,7 +211,7 @@ def test_a_weight_that_is_not_finite_is_refused_when_it_is_read(exported: Path, 
 )
 def test_metadata_that_are_no_plain_data_are_refused(changes: dict[str, str], exported: Path, tmp_path: Path) -> None:
     path = broken(onnx.load(exported), tmp_path / "p.onnx", **changes)
-    with pytest.raises(TensorFileMismatchError, match="has (invalid )?metadata"):
+    with pytest.raises(TensorFileMismatchError, match=r"has (invalid )?metadata"):
         OnnxPolicy(path)
 
 

@@ -32,7 +32,7 @@ from ddz_env.support.atomic_files import replace_file
 from ddz_training.measure.contest import Arena, run_arena
 from ddz_training.measure.markdown import Table
 from ddz_training.measure.provenance import digest_file
-from ddz_training.measure.statistics import Interval, normal_interval, paired_difference
+from ddz_training.measure.statistics import Interval, paired_difference, share_interval
 from ddz_training.measure.store import OnProgress, ignore_progress
 from ddz_training.measure.summaries import wins_by_deal
 
@@ -148,7 +148,7 @@ def judge(
             )
             shares.append(wins_by_deal(games, name))
             done += rival.deals
-        wins = normal_interval([*shares[0].values()])
+        wins = share_interval([*shares[0].values()])
         judgements.append(Judgement(rival, wins, paired_difference(*shares)))
     return judgements
 

@@ -17,7 +17,7 @@ from ddz_training.measure.agent_pool import check_agents
 from ddz_training.measure.duplicate import PAIR, SIDES, DealPlayer, GameResult, Match
 from ddz_training.measure.markdown import Table
 from ddz_training.measure.provenance import digest_file
-from ddz_training.measure.statistics import Interval, clip_interval, normal_interval, paired_difference
+from ddz_training.measure.statistics import Interval, normal_interval, paired_difference, share_interval
 from ddz_training.measure.summaries import mean_ms_per_decision, side_score, split_wins_by_side
 from ddz_training.measure.workers import Worker
 
@@ -213,7 +213,7 @@ def share_won(result: DealResult) -> float:
 
 def win_interval(results: Iterable[DealResult]) -> Interval:
     """Compute an agent's win rate over both sides, with its 95 % interval over deals."""
-    return clip_interval(normal_interval([share_won(result) for result in results]), 0.0, 1.0)
+    return share_interval([share_won(result) for result in results])
 
 
 def side_rates(results: Sequence[DealResult]) -> list[str]:

@@ -359,7 +359,7 @@ def depth_table(saved: ex.SavedResults[matches.DealResult]) -> Table:
     lines = []
     for name, deals in ex.group_by(saved.results, "agent", order=DEPTHS).items():
         agent = f"`{DEPTHS[name]}`" if name in DEPTHS else name
-        both = statistics.normal_interval([*map(matches.share_won, deals)])
+        both = matches.win_interval(deals)
         lines.append((name, agent, str(len(deals)), *matches.side_rates(deals), both.text(), both.range_text()))
     header = ("search", "agent", "deals", "landlord %", "peasants %", "both %", "95 % interval")
     note = f"Against `{OPPONENT}`, d{matches.deals_note(saved)[1:]}; {saved.name}."

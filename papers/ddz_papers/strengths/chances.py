@@ -34,7 +34,7 @@ from ddz_env.playing.generators import make_published_generator
 from ddz_papers.experiments import experiment as ex
 from ddz_training.measure.markdown import Table
 from ddz_training.measure.provenance import digest_file
-from ddz_training.measure.statistics import clip_interval, normal_interval
+from ddz_training.measure.statistics import share_interval
 
 FIRST_DEAL = 7_000_000
 BINS, ROLES = 10, ("landlord", "peasant after the landlord", "peasant before the landlord")
@@ -176,7 +176,7 @@ def chances_table(saved: ex.SavedResults[ChanceResult]) -> Table:
     for tenth, games in enumerate(bin_by_chance(saved.results)):
         if games:
             mean, won = 100 * fmean(chance for chance, _ in games), [float(outcome) for _, outcome in games]
-            rate = clip_interval(normal_interval(won), 0.0, 1.0)
+            rate = share_interval(won, games=1)
             name = f"{100 * tenth // BINS}–{100 * (tenth + 1) // BINS}"
             lines.append(
                 (name, f"{len(games):,}", f"{mean:.1f}", rate.text_with_range(to="–"), f"{100 * rate.mean - mean:+.1f}")

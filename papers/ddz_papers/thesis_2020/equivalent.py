@@ -41,7 +41,7 @@ from ddz_training.measure.duplicate import KEY, DealPlayer, GameResult, Match, l
 from ddz_training.measure.errors import InvalidExperimentError
 from ddz_training.measure.markdown import Table
 from ddz_training.measure.provenance import rules_to_settings
-from ddz_training.measure.statistics import Interval, clip_interval, normal_interval
+from ddz_training.measure.statistics import Interval, share_interval
 from ddz_training.measure.store import Key, OnProgress, ResultStore, ignore_progress
 from ddz_training.measure.summaries import balanced_win_share
 from ddz_training.measure.tendency_file import TENDENCIES
@@ -129,7 +129,7 @@ class Equivalent:
 def win_interval(tally: Tally) -> Interval:
     """Compute the agent's win rate over deals, counting an even deal as half a win."""
     values = [1.0] * tally.ahead + [0.0] * tally.behind + [0.5] * tally.even
-    return clip_interval(normal_interval(values), 0.0, 1.0)
+    return share_interval(values)
 
 
 class _TalliedPlay:

@@ -20,7 +20,7 @@ from ddz_papers.experiments import experiment as ex
 from ddz_papers.thesis_2020 import equivalent as finding
 from ddz_training.measure.duplicate import DealPlayer, Match
 from ddz_training.measure.markdown import Table
-from ddz_training.measure.statistics import Interval, normal_interval
+from ddz_training.measure.statistics import Interval, share_interval
 from ddz_training.measure.summaries import wins_by_deal
 
 SEARCHES = (finding.DEFAULT_SEARCH, "rollout:particles=0")
@@ -153,7 +153,7 @@ def _play_against(agent: str, against: str, rules: Rules, options: EquivalentsOp
     with closing(DealPlayer(rules, options.seed, False, make_generator=make_published_generator)) as player:
         deals = range(options.rung_deals)
         games = [game for deal in deals for game in player.play(Match(deal, (agent, against), ("a", "b")))]
-    return normal_interval([*wins_by_deal(games, "a").values()])
+    return share_interval([*wins_by_deal(games, "a").values()])
 
 
 def _group_by_name(

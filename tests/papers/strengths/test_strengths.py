@@ -21,6 +21,7 @@ from ddz_papers.strengths.agent_strengths import POLICY_STRENGTH
 from ddz_training.learn.strength import FIRST_DEAL as FIRST_DEAL_OF_TRAINING
 from ddz_training.measure.duplicate import DealPlayer, Match
 from ddz_training.measure.errors import SettingsMismatchError
+from ddz_training.measure.statistics import wilson_interval
 from tests.papers.experiments import committed
 
 pytest.importorskip("torch")
@@ -59,7 +60,7 @@ def cells(results: list[TimedDealResult]) -> list[dict[str, str]]:
 def test_a_line_by_hand_and_lines_in_the_order_of_the_pairings() -> None:
     assert win_interval(RESULTS).mean == pytest.approx((1 + 0.5 + 1) / 3)
     [line] = cells(RESULTS)
-    assert line["win %"] == "83.3 (50.7–100.0)", "the interval ends where rates do"
+    assert line["win %"] == f"83.3 ({wilson_interval(25 / 6, 5).range_text(to='–')})", "they vary as five games do"
     assert (line["landlord %"], line["peasants %"], line["score"]) == ("100.0", "66.7", "+2.33 ±1.31")
     assert (line["ms"], line["its ms"]) == ("0.70", "0.01"), "the median deal: compilation in one does not count"
     shuffled = [replace(ONE, agent=SEARCH, opponent="policy"), replace(ONE, opponent="rlcard-rule"), ONE]
@@ -94,7 +95,7 @@ def test_rates_and_gains_are_means_over_deals_of_both_sides() -> None:
     four = [DealResult("a", "rules", deal, *won) for deal, won in enumerate(wins, 1)]
     cut = [DealResult("b", "rules", deal, 0, landed) for deal, landed in ((1, 0), (2, 1), (3, 1), (9, 1))]
     rate, gain = win_interval(four), win_gain(four, cut)  # over the deals that both have played
-    assert (rate.mean, rate.half_width) == (0.5, half_width([1, 0.5, 0, 0.5]))
+    assert rate.ends == pytest.approx(wilson_interval(3, 6).ends), "their shares vary as those of six games"
     assert (gain.count, gain.mean, gain.half_width) == (3, pytest.approx(1 / 6), half_width([1, 0, -0.5]))
     assert matches.side_rates(four) == ["75.0", "25.0"]
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from ddz_env import Rules
-from ddz_papers.determinization_2011.full_games import LANDLORD_UCT, FullOptions
+from ddz_papers.determinization_2011.full_games import LANDLORD_UCT, LandlordOptions
 from ddz_papers.thesis_2020 import equivalent
 from ddz_papers.thesis_2020.tendency import TendencyAgents, measure_tendencies
 from ddz_training.measure.benchmark.field import DEALS
@@ -48,7 +48,7 @@ def tendency(path: Path, on_progress: OnProgress) -> None:
 
 
 def lineups(path: Path, on_progress: OnProgress) -> None:
-    LANDLORD_UCT.run(FullOptions(deals=3, games=2, trees=1, tree_iterations=5, processes=1), path, on_progress)
+    LANDLORD_UCT.run(LandlordOptions(deals=3, games=2, trees=1, tree_iterations=5, processes=1), path, on_progress)
 
 
 def content(path: Path) -> tuple[dict[str, Any], list[dict[str, Any]]]:

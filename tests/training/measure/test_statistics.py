@@ -27,9 +27,16 @@ def shares(rng: np.random.Generator, *chances: float) -> Sample:
     return deals(rng, 100, *chances).mean(axis=1)
 
 
+def lopsided(rng: np.random.Generator) -> Sample:
+    """Shares of the two games of 20 deals, of which one side wins 95 of 100."""
+    return (rng.random((20, 2)) < 0.95).mean(axis=1)
+
+
 INTERVALS: dict[str, tuple[Callable[[np.random.Generator], statistics.Interval], float]] = {
     "wilson": (lambda rng: statistics.wilson_interval(rng.binomial(100, 0.65), 100), 0.65),
     "normal": (lambda rng: statistics.normal_interval(list(shares(rng))), 0.5),
+    "share": (lambda rng: statistics.share_interval(list(shares(rng))), 0.5),
+    "share, lopsided": (lambda rng: statistics.share_interval(list(lopsided(rng))), 0.95),
     "clustered": (lambda rng: statistics.clustered_interval(deals(rng, 100).tolist()), 0.5),
     "paired": (
         lambda rng: statistics.paired_difference(*(dict(enumerate(shares(rng, *one))) for one in ((0.9, 0.5), ()))),
@@ -44,6 +51,15 @@ def test_intervals_hold_the_truth_in_about_95_of_100_matches(kind: str) -> None:
     rng = np.random.default_rng(1)
     intervals = [make(rng) for _ in range(600)]
     assert np.mean([one.low <= truth <= one.high for one in intervals]) == pytest.approx(0.95, abs=0.025)
+
+
+def test_a_share_that_never_varies_has_an_interval_unless_the_deals_decide_alone() -> None:
+    assert statistics.share_interval([1.0] * 10).low == statistics.wilson_interval(20, 20).low
+    assert statistics.share_interval([0.0] * 10).high == statistics.wilson_interval(0, 20).high
+    assert statistics.share_interval([0.5] * 10).half_width == 0.0
+    one_sided = statistics.share_interval([1.0] * 15 + [0.0] * 5)
+    assert one_sided.ends == pytest.approx(statistics.wilson_interval(15, 20).ends)
+    assert math.isnan(statistics.share_interval([1.0]).low)
 
 
 def test_a_paired_difference_takes_the_deals_that_both_have_played() -> None:

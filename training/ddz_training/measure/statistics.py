@@ -4,8 +4,9 @@
   law of succession, and statistical inference", JASA 22, 1927).  After an auction the games of one deal are not
   independent, and the interval is somewhat too narrow.
 * Everything over both roles is *paired*: the games of one deal share their cards, so a deal is one observation, the
-  mean over its games.  The interval is the normal one on the means of the deals.  Scores in one role take the same
-  interval.  It has no width where every deal ended alike.
+  mean over its games.  A win rate takes Wilson's interval with as many games as these means vary like
+  (:func:`share_interval`), which also holds in short and in lopsided matches.  A score takes the normal interval on the
+  means of the deals, as do scores in one role.  It has no width where every deal ended alike.
 * A difference of two agents against one opponent is paired by deal, too (:func:`paired_difference`).
 * What is not a mean, such as a rating, takes the percentiles of a bootstrap that draws whole deals
   (:func:`bootstrap_sums`; B. Efron, "Bootstrap methods: another look at the jackknife", Annals of Statistics 7, 1979;
@@ -144,6 +145,35 @@ def normal_interval(values: Sequence[float]) -> Interval:
     return Interval(mean, mean - margin, mean + margin, len(values))
 
 
+def share_interval(shares: Sequence[float], games: float = 2.0) -> Interval:
+    """Compute the mean of the shares that an agent won of each deal, with a 95 % interval.
+
+    It is Wilson's interval for the *effective number of games*: as many independent games as have the variance of the
+    shares' mean (E. L. Korn and B. I. Graubard, "Confidence intervals for proportions with small expected number of
+    positive counts estimated from survey data", Survey Methodology 24, 1998).  A deal counts as one game at least, and
+    as no more than its games if these are as different as two games can be: a share of losses ``q`` allows two games of
+    a deal a correlation of ``-q / (1 - q)``.  The normal interval misses too often where one side wins nearly always.
+
+    Args:
+        shares: From 0 to 1, one per deal.
+        games: Games per deal.
+
+    Example:
+        >>> share_interval([1.0] * 20).text_with_range(), share_interval([1.0, 0.5, 0.5, 0.0] * 50).text_with_range()
+        ('100.0 (91.2 to 100.0)', '50.0 (45.1 to 54.9)')
+    """
+    count = len(shares)
+    if count < 2:
+        return normal_interval(shares)
+    mean, variance = fmean(shares), stdev(shares) ** 2 / count
+    rare = min(mean, 1.0 - mean)
+    most = math.inf if rare == 0.5 else games * count * (1 - rare) / (1 - 2 * rare)
+    effective = min(max(mean * (1 - mean) / variance if variance else math.inf, count), most)
+    if math.isinf(effective):
+        return Interval(mean, mean, mean, count)
+    return dataclasses.replace(wilson_interval(mean * effective, effective), mean=mean, count=count)
+
+
 def clustered_interval(clusters: Iterable[Sequence[float]]) -> Interval:
     """Compute the mean of clustered values, such as the games of a deal, with its 95 % interval.
 
@@ -215,7 +245,7 @@ def clip_interval(interval: Interval, least: float, most: float) -> Interval:
     return dataclasses.replace(interval, low=max(interval.low, least), high=min(interval.high, most))
 
 
-def wilson_interval(wins: float, games: int) -> Interval:
+def wilson_interval(wins: float, games: float) -> Interval:
     """Compute a win rate from wins and games, with Wilson's 95 % interval.
 
     Example:
@@ -229,7 +259,7 @@ def wilson_interval(wins: float, games: int) -> Interval:
     square = Z95 * Z95 / games
     centre = (rate + square / 2) / (1 + square)
     margin = math.sqrt(rate * (1 - rate) * square + square * square / 4) / (1 + square)
-    return Interval(rate, max(0.0, centre - margin), min(1.0, centre + margin), games)
+    return Interval(rate, max(0.0, centre - margin), min(1.0, centre + margin), int(games))
 
 
 class ConvergenceLine(NamedTuple):

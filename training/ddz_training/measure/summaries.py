@@ -20,9 +20,9 @@ from typing import Any, TypeVar
 from ddz_training.measure.duplicate import PAIR, PARTNER, SIDES, GameResult
 from ddz_training.measure.statistics import (
     Interval,
-    clip_interval,
     normal_interval,
     paired_difference,
+    share_interval,
     wilson_interval,
 )
 
@@ -200,15 +200,15 @@ def _role_win_rate(samples: Iterable[_Sample], side: str) -> Interval:
 
 def _make_result(agent: str, opponent: str, samples: Sequence[_Sample], scoring: str) -> AgentResult:
     landlord, peasants = ([sample for sample in samples if seats_of(*sample, side)] for side in SIDES)
-    score = functools.partial(side_score, scoring=scoring)
+    score, wins = functools.partial(side_score, scoring=scoring), _mean_by_deal(samples, win_share)
     return AgentResult(
         agent=agent,
         opponent=opponent,
-        deals=len({record.deal for record, _ in samples}),
+        deals=len(wins),
         games=len(samples),
         landlord_wins=_role_win_rate(landlord, SIDES[0]),
         peasant_wins=_role_win_rate(peasants, SIDES[1]),
-        wins=clip_interval(_paired_interval(samples, win_share), 0.0, 1.0),
+        wins=share_interval([*wins.values()], len(samples) / len(wins)),
         landlord_score=_paired_interval(landlord, functools.partial(score, side=SIDES[0])),
         peasant_score=_paired_interval(peasants, functools.partial(score, side=SIDES[1])),
         score=_paired_interval(samples, score),

@@ -21,6 +21,8 @@ from ddz_training.measure.store import locked_for_writing
 
 CARD = "README.md"
 _TEMPLATE = Path(str(resources.files("ddz_training.data"))) / "card.md"
+_GENERATED = "Programs played all games. No person took part."
+_IMPORTED = "The games were imported. The table below says who held the seats."
 
 
 class DataSet(NamedTuple):
@@ -105,7 +107,8 @@ def format_card(file: GameFile, rows: int) -> str:
         rules=file.rules.name,
         decisions=sum(len(game.moves) for game in games),
         rows=rows,
-        searched="with the visits of the search" if settings["visits"] else "without visits",
+        searched="with the visits of each action in the search" if settings["visits"] else "without visits of a search",
+        played=_IMPORTED if "source" in settings else _GENERATED,
         players=format_markdown_table(("agent", "seats taken", "won, %"), _player_rows(file)),
         origin=_describe_origin(settings),
         columns=format_columns_table(),

@@ -154,7 +154,7 @@ def make_differences_table(differences: Sequence[summaries.PairedDifference], sc
 
 def explain_intervals(scoring: str) -> str:
     """Return the note on confidence intervals that is shown below tables of results."""
-    intervals = "95 % intervals: Wilson for one role, normal on the means of the deals for the rest."
+    intervals = "95 % intervals: Wilson for win rates, normal on the means of the deals for scores."
     return intervals if scoring == "win" else f"{intervals} A score is a side's (both peasants together)."
 
 

@@ -62,7 +62,7 @@ FEW = {
     **dict.fromkeys(("iterations", "exploration"), "--deals 1 --games 1 --trees 2 --tree-iterations 4"),
     **dict.fromkeys(("branching", "information-sets"), "--deals 2"),
     "mini-uct": "--deals 2 --games 1",
-    "search-depth": "--deals 2 --only 'open hands, depth 1'",
+    "search-depth": "--deals 1",
     "tuning": "--evaluations 12 --deals 40 --batch 40 --choice 40 --fresh 40 --only landlord",
     "equivalents": "--only random --deals 4 --most 4 --rung-deals 2",
     "equivalent-knowledge": "--only rules --deals 4 --most 4 --rung-deals 2",

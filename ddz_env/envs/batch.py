@@ -39,7 +39,8 @@ def _check_saved_state(saved: Any, rules: Rules, arrays: Mapping[str, Any]) -> i
         raise InvalidOptionError(f"a saved batch is the dict of state_dict, not {short_repr(saved)}")
     if not np.array_equal(saved["rules"], rules.words()):
         raise InvalidOptionError(
-            f"the saved batch has other rules than this batch, which follows the {rules.name} rules"
+            f"the saved batch has other rules than this batch, which follows the {rules.name} rules: load it into a "
+            "batch with the rules with which it was saved"
         )
     for name, array in arrays.items():
         saved_array = as_array(saved[name])

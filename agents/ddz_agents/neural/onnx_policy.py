@@ -76,8 +76,8 @@ class OnnxPolicy:
             _refuse_unstamped(path, self._session)
         if metadata["kind"] == _COLUMNS:
             raise TensorFileMismatchError(
-                f"{path} takes inputs that only this package computes, as ddz export wrote them until 0.2: play the "
-                "weights that it was made of"
+                f"{path} takes inputs that only this package computes, as ddz export wrote them until 0.2: name the "
+                "weights (.safetensors) from which it was exported"
             )
         check_heading(path, metadata, KIND, VERSION)
         digest = metadata.get("digest", "")

@@ -119,14 +119,14 @@ def check_purpose(where: object, rules: object, objective: object, notes: object
     Raises:
         TensorFileMismatchError: If one is something else.
     """
-    for name, value, allowed in (
-        ("rules", rules, isinstance(rules, str) and _is_preset(rules)),
-        ("objective", objective, objective in ("win", "stake")),
-        ("notes", notes, isinstance(notes, dict)),
-        ("values_trained", values_trained, isinstance(values_trained, bool)),
+    for name, value, allowed, right in (
+        ("rules", rules, isinstance(rules, str) and _is_preset(rules), "the name of a preset of this version"),
+        ("objective", objective, objective in ("win", "stake"), "win or stake"),
+        ("notes", notes, isinstance(notes, dict), "an object with names and values"),
+        ("values_trained", values_trained, isinstance(values_trained, bool), "true or false"),
     ):
         if not allowed:
-            raise TensorFileMismatchError(f"{where} has invalid metadata: {name}={short_repr(value)}")
+            raise TensorFileMismatchError(f"{where} has invalid metadata: {name}={short_repr(value)} must be {right}")
 
 
 def _is_preset(name: str) -> bool:

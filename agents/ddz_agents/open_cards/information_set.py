@@ -211,6 +211,7 @@ def check_replayable(view: View) -> None:
     """
     if view.rules.bidding != "fixed" or view.rules.doubling or view.rules.showing:
         raise NotSolvableError(
-            "inference replays the game from the first lead: it needs a fixed landlord, no doubling and no showing"
+            "inference replays the game from the first lead: it needs a fixed landlord, no doubling and no showing, "
+            f"not the {view.rules.name} rules"
         )
     check_history(view)

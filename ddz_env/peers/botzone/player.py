@@ -230,7 +230,7 @@ class BotzonePlayer:
         history = state.history
         self._num_notified = notify_of_game(agent, seat, state.rules, history, self._num_notified)
         if state.seat != seat:
-            raise AgentFaultError(agent.name, seat, "act", "the requests ask another seat")
+            raise AgentFaultError(agent.name, seat, "act", f"the requests ask seat {state.seat}")
         rng = make_agent_generator([self._seed, seat, len(history)])
         move = play_agent_move(
             state.copy(), agent, call_agent(agent, seat, "act", agent.act, agent_input(agent, state), rng)

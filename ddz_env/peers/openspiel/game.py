@@ -99,9 +99,15 @@ def rules_from_text(text: str, scoring: str = "") -> Rules:
     if scoring:
         rules = rules.replace(scoring=scoring)
     if rules.half_deck:
-        raise InvalidRulesError("half_deck is not played in OpenSpiel: its deals are repeated until no hand is empty")
+        raise InvalidRulesError(
+            f"{text!r}: OpenSpiel cannot draw the deals of half_deck, which are repeated until no hand is empty: name "
+            "rules without half_deck"
+        )
     if rules.unshuffled:
-        raise InvalidRulesError("unshuffled is not played in OpenSpiel: its deals come from a game played before")
+        raise InvalidRulesError(
+            f"{text!r}: OpenSpiel cannot draw unshuffled deals, which come from an earlier game: name rules without "
+            "unshuffled"
+        )
     if rules.bidding != "fixed" and rules.all_decline == "redeal":
         rules = rules.replace(all_decline="end")
     return rules

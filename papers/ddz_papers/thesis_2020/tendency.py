@@ -31,8 +31,11 @@ def find_tendency(records: Sequence[GameResult]) -> str:
     Raises:
         InvalidArenaError: If they are not the two games of a deal.
     """
-    if sorted(record.seats[:1] for record in records) != ["a", "b"]:
-        raise InvalidArenaError("a tendency takes the two games of one deal, with sides exchanged")
+    seats = [record.seats for record in records]
+    if sorted(seat[:1] for seat in seats) != ["a", "b"]:
+        raise InvalidArenaError(
+            f"a tendency takes the two games of one deal, with sides exchanged, not games with the seats {seats}"
+        )
     winners = {record.winner for record in records}
     return winners.pop() if len(winners) == 1 else TENDENCIES[0]
 
@@ -61,7 +64,9 @@ class TendencyAgents(Options):
     def check(self) -> None:
         """Refuse an empty ``top`` or ``bottom``, and rules with an auction."""
         if not self.top or not self.bottom:
-            raise InvalidArenaError("a tendency needs an agent of each kind: top and bottom")
+            raise InvalidArenaError(
+                f"a tendency needs an agent of each kind, not top={self.top} and bottom={self.bottom}"
+            )
         if self.rules.bidding != "fixed":
             raise InvalidArenaError(f"a tendency needs a fixed landlord, which the {self.rules.name} rules do not have")
 

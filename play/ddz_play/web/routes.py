@@ -66,7 +66,7 @@ from starlette.staticfiles import StaticFiles
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from ddz_env.playing.game import AgentFaultError
-from ddz_env.support.errors import DouDizhuError, Message
+from ddz_env.support.errors import DouDizhuError, Message, short_repr
 from ddz_play.session import HiddenCardsError, NotYourTurnError
 from ddz_play.web.games import GameLostError, NoSuchGameError, RequestError, StaleGameError, StoredGame
 from ddz_play.web.server import LANGUAGE_HEADER, Server, page_texts
@@ -126,7 +126,7 @@ async def _read_request(request: Request) -> Json:
         except (ValueError, RecursionError):
             raise RequestError("the body of a request must be JSON") from None
         if not isinstance(body, dict):
-            raise RequestError("the body of a request must be a JSON object")
+            raise RequestError(f"the body of a request must be a JSON object, not {short_repr(body)}")
     return {**body, **request.path_params, LANGUAGE_HEADER: request.headers.get(LANGUAGE_HEADER, "")}
 
 

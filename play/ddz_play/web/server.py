@@ -18,7 +18,14 @@ from ddz_env.playing.agent import close_agent, is_cheating
 from ddz_env.playing.registry import LEVELS, estimate_compile_seconds, make_agent, parse_agent, split_bidder
 from ddz_env.rendering.snapshot import format_role
 from ddz_env.saved_games import PERSON, Deal, SavedGame
-from ddz_env.support.errors import AmbiguousMoveError, DouDizhuError, IllegalMoveError, InvalidMoveError, Message
+from ddz_env.support.errors import (
+    AmbiguousMoveError,
+    DouDizhuError,
+    IllegalMoveError,
+    InvalidMoveError,
+    Message,
+    short_repr,
+)
 from ddz_play.puzzles import load_puzzles, verdict
 from ddz_play.seating import parse_seed
 from ddz_play.session import HiddenCardsError, NotYourTurnError, Replay, Session, SessionError
@@ -390,14 +397,14 @@ def _check_fresh(game: StoredGame, body: Json) -> None:
 def _read_text(body: Json, name: str) -> str:
     value = body.get(name)
     if not isinstance(value, str) or not value.strip():
-        raise RequestError(f"{name} must be a text that is not empty")
+        raise RequestError(f"{name}={short_repr(value)} must be a text that is not empty")
     return value.strip()
 
 
 def _read_texts(body: Json, name: str) -> list[str]:
     value = body.get(name, [])
     if not isinstance(value, list) or not all(isinstance(line, str) for line in value) or len(value) > _MAX_MOVES:
-        raise RequestError(f"{name} must be a list of at most {_MAX_MOVES} texts")
+        raise RequestError(f"{name}={short_repr(value)} must be a list of at most {_MAX_MOVES} texts")
     return value
 
 
@@ -406,14 +413,14 @@ def _read_number(body: Json, name: str, most: int = 2**63 - 1) -> int:
     if name == "number" and isinstance(value, str) and value.isdecimal() and len(value) < 9:
         value = int(value)  # it is in the address
     if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= most:
-        raise RequestError(f"{name} must be a whole number from 0 to {most}")
+        raise RequestError(f"{name}={short_repr(value)} must be a whole number from 0 to {most}")
     return value
 
 
 def _read_choice(body: Json, name: str, known: Sequence[str]) -> str:
     value = body.get(name)
     if not isinstance(value, str) or value not in known:
-        raise RequestError(f"{name} must be one of {', '.join(known)}")
+        raise RequestError(f"{name}={short_repr(value)} must be one of {', '.join(known)}")
     return value
 
 

@@ -331,7 +331,7 @@ def test_exported_files_of_another_role_or_form_are_refused(exported: Path, fold
     with pytest.raises(TensorFileMismatchError, match=r"landlord_up.onnx has the inputs .*373.*484"):
         DouZeroAgent(tmp_path)
     shutil.copy(policy_path("policy-raw"), tmp_path / "landlord_up.onnx")
-    with pytest.raises(TensorFileMismatchError, match=r"landlord_up.onnx takes .*action_mask"):
+    with pytest.raises(TensorFileMismatchError, match=r"landlord_up.onnx has the inputs .*action_mask"):
         DouZeroAgent(tmp_path)
     (tmp_path / "landlord_up.onnx").write_bytes(b"junk")
     with pytest.raises(TensorFileError, match=r"landlord_up.onnx is not an ONNX file"):

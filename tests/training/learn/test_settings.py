@@ -30,7 +30,7 @@ from tests.training.learn.test_selfplay import small_config
         ({"seed": 2**63}, "seed=9223372036854775808 must be a whole number from 0 to 9,223,372,036,854,775,807"),
         ({"frozen": ("random",)}, "give both"),
         ({"frozen_share": 0.1}, "give both"),
-        ({"frozen": ("random",), "frozen_share": 0.6, "opponent_share": 0.5}, "together at most 1"),
+        ({"frozen": ("random",), "frozen_share": 0.6, "opponent_share": 0.5}, "together they must be at most 1"),
     ],
 )
 def test_settings_that_do_not_fit_have_a_named_error(settings: dict[str, Any], message: str) -> None:

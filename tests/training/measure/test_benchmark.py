@@ -181,7 +181,7 @@ def test_unknown_ratings_are_fitted_together_and_losing_everything_is_finite() -
         ('"list": "choosing"', '"list": "chosing"', "did you mean 'choosing'"),
         ('"random": "random"', '"random": "rules"', "its agents are not the committed ones"),
         ('"code"', '"coda"', "'code'"),
-        ("\n1,me,rules,1,", "\n1,me,rules,0,", "does not have every game of its deals once"),
+        ("\n1,me,rules,1,", "\n1,me,rules,0,", "must have every game of the"),
     ],
 )
 def test_a_file_that_contradicts_itself_is_refused(file: Path, old: str, new: str, message: str) -> None:

@@ -84,7 +84,10 @@ class Recording(Options):
         check_agents(self.agents, rules=self.rules)
         for spec in self.agents if self.visits else ():
             if not query_agent(spec, lambda agent: hasattr(agent, "decide") and not is_cheating(agent)):
-                raise DataSetError(f"{spec!r} has no visits to record: it must report them (decide) and not cheat")
+                raise DataSetError(
+                    f"{spec!r} has no visits to record: name agents whose method decide reports visits and that do not "
+                    "look at hidden cards, or record without visits"
+                )
         given = describe_given_hands(self.hands)
         settings = games_settings(self.agents, self.rules, self.seed, visits=self.visits, **given)
         return ResultStore(RecordedGame, path, settings, ("deal",), per_key=len(self.seatings), agents=self.agents)

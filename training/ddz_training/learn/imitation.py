@@ -356,7 +356,7 @@ def _read_choices(batch: Any) -> dict[str, npt.NDArray[Any]]:
         raise ValueError(f"action {batch.column('action')[wrong].as_py()} is not among its legal actions")
     searched = visits.is_valid().to_numpy(zero_copy_only=False)
     if (visits.value_lengths().to_numpy(zero_copy_only=False)[searched] != options[searched]).any():
-        raise ValueError("a row has another number of visits than of legal actions")
+        raise ValueError("a row has another number of visits than of legal actions: write one for each")
     count[searched[row]] = visits.flatten().to_numpy()
     if count.min(initial=0) < 0 or not np.bincount(row, count, len(options)).all():
         raise ValueError("visits must be 0 or more, and at least one legal action must have some")
@@ -365,7 +365,8 @@ def _read_choices(batch: Any) -> dict[str, npt.NDArray[Any]]:
     observations = batch.column("observation").flatten().to_numpy().reshape(-1, OBSERVATION_SIZE)
     if (observations < OBSERVATION.low).any() or (observations > OBSERVATION.high).any():
         wrong = int(((observations < OBSERVATION.low) | (observations > OBSERVATION.high)).any(axis=0).argmax())
-        raise ValueError(f"byte {wrong} of an observation is out of its range")
+        low, high = OBSERVATION.low[wrong], OBSERVATION.high[wrong]
+        raise ValueError(f"byte {wrong} of an observation is out of its range, {low} to {high}")
     return {
         "observations": observations[chosen],
         "legal": np.packbits(mask[chosen], axis=1),

@@ -386,7 +386,9 @@ class ResultStore(Generic[_Result]):
         """
         with self.open():
             if os.getpid() != self._process:
-                raise ResultsFileError(f"{self.path} belongs to the process that opened it, not to its children")
+                raise ResultsFileError(
+                    f"{self.path} belongs to the process that opened it: open another file in each child process"
+                )
             if self._db is not None:
                 with results_file_errors(self.path), self._db as db:
                     self._insert(db, results)

@@ -83,7 +83,9 @@ def build_command(path: str | Path) -> list[str]:
     if file.suffix in (".py", ".zip", ".pyz"):
         return [sys.executable, str(file)]
     if not os.access(file, os.X_OK):
-        raise InvalidAgentOptionError(f"path={str(path)!r} is not executable (chmod +x), nor a .py or .zip file")
+        raise InvalidAgentOptionError(
+            f"path={str(path)!r} must be an executable file (chmod +x), or end in .py, .zip or .pyz"
+        )
     return [str(file)]
 
 

@@ -118,7 +118,7 @@ def parse_hand_sizes(text: str) -> list[int]:
 def _parse_hand(number: int, text: str) -> Hand:
     hand = Hand.parse(text.strip())
     if not len(hand):
-        raise InvalidPositionError(f"hand {number} has no cards: that game is over, or a '/' is too many")
+        raise InvalidPositionError(f"hand {number} has no cards: this game is over, or there is one '/' too many")
     return hand
 
 

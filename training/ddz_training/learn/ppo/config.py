@@ -122,10 +122,14 @@ class GamesConfig(TrainingSettings):
             raise InvalidTrainingError(f"groups={self.groups} must divide num_envs={self.num_envs}")
         if self.opponent_share + self.rules_share + self.frozen_share > 1.0:
             raise InvalidTrainingError(
-                "opponent_share, rules_share and frozen_share are shares of the same games: together at most 1"
+                f"opponent_share={self.opponent_share}, rules_share={self.rules_share} and "
+                f"frozen_share={self.frozen_share} are shares of the same games: together they must be at most 1"
             )
         if bool(self.frozen) != bool(self.frozen_share):
-            raise InvalidTrainingError("frozen names agents and frozen_share says how often they play: give both")
+            raise InvalidTrainingError(
+                f"frozen={self.frozen!r} names agents and frozen_share={self.frozen_share} says how often they play: "
+                "give both or neither"
+            )
 
     @classmethod
     def for_device(cls, device: str | None) -> Self:

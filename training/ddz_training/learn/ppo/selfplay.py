@@ -379,7 +379,8 @@ def new_networks(config: GamesConfig, start: Weights | None) -> tuple[PolicyNetw
     if start is not None:
         if start.architecture != config.architecture:
             raise InvalidTrainingError(
-                f"the weights have the architecture {start.architecture}, and the run has {config.architecture}"
+                f"the weights have the architecture {start.architecture}, and the run has {config.architecture}: give "
+                "the run the settings architecture.* of the weights, or leave out the weights"
             )
         load_module(policy, start.policy)
         if start.critic is not None:

@@ -237,7 +237,9 @@ def read_benchmark_file(path: Path) -> BenchmarkResults:
     expected = [(deal, game) for deal in range(results.deals) for game in range(len(list_seatings(RULES)))]
     for pair, games in group_by_pair(records).items():
         if sorted((record.deal, record.game) for record in games) != expected:
-            raise BenchmarkFileError(f"{path}: {' v '.join(pair)} does not have every game of its deals once")
+            raise BenchmarkFileError(
+                f"{path}: {' v '.join(pair)} must have every game of the {results.deals} deals exactly once"
+            )
     return results
 
 

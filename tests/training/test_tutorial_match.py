@@ -25,7 +25,7 @@ def test_the_tables_are_of_the_commands_above_them(
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(str(tmp_path))
     shown = re.split(r"\n```sh\n", PAGE.split(arguments)[1])[0]
-    rates = re.findall(r"\d+\.\d(?: %)? \([\d.]+–[\d.]+\)", shown)
+    rates = re.findall(r"[+-]?\d+\.\d(?: %)? \([+\d.-]+(?:–| to )[+\d.-]+\)", shown)
     printed = done("arena", *arguments.split(), "--processes", "1").output
     assert rates
     assert [rate for rate in rates if rate.replace(" %", "") not in printed] == []

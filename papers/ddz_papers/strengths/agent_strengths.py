@@ -143,7 +143,9 @@ def agent_strength_table(saved: ex.SavedResults[matches.TimedDealResult]) -> Tab
         for agent, rate in sorted(rates.items(), key=lambda item: -item[1].mean)
     ]
     header = ("agent", "deals", "win %", "ms per decision")
-    return Table("Named agents against `rules`", header, lines, f"{matches.deals_note(saved)}; {saved.name}.")
+    note = matches.deals_note(saved)
+    text = f"The agents played d{note[1:]}. The results are in {saved.name}."
+    return Table("Named agents against `rules`", header, lines, text)
 
 
 AGENT_STRENGTH = matches.make_deal_experiment(

@@ -154,6 +154,40 @@ METHODS: Mapping[str, Method] = {
 """The textbook's three by name, and two that start from the weights of today."""
 
 
+def tune(fitness: Fitness, method: str, size: int, evaluations: int, rng: np.random.Generator) -> tuple[Point, float]:
+    """Maximize a function of numbers from -1 to 1 by one of the search methods.
+
+    Args:
+        fitness: The function, given a point of shape ``[size]``; it may be noisy.
+        method: A name of ``METHODS``.
+        size: How many numbers a point has.
+        evaluations: How often the function may be called.
+        rng: The only source of randomness of the search.
+
+    Returns:
+        The best point that was tried, of equals the first, and its value.
+
+    Raises:
+        KeyError: If there is no such method.
+
+    Example:
+        >>> def closeness(point):
+        ...     return 1 - float(np.square(point - 0.5).mean())
+        >>> point, value = tune(closeness, "beam from today's", 3, 400, np.random.default_rng(0))
+        >>> bool(value > 0.99 and np.abs(point - 0.5).max() < 0.2)
+        True
+    """
+    tried: list[tuple[float, Point]] = []
+
+    def record(point: Point) -> float:
+        tried.append((fitness(point), point))
+        return tried[-1][0]
+
+    METHODS[method](record, size, evaluations, rng)
+    value, point = max(tried, key=lambda one: one[0])
+    return point, value
+
+
 # --- What is tuned ----------------------------------------------------------------------------------------------------
 
 

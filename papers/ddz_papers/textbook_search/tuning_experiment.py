@@ -109,7 +109,7 @@ class WeightRace:
         return float(np.clip(np.concatenate(self._today).mean() + gains.mean(), 0.0, 1.0))
 
 
-def tune(options: TuningOptions, name: str, method: str) -> list[TuningResult]:
+def run_tuning(options: TuningOptions, name: str, method: str) -> list[TuningResult]:
     """Tune a set of weights by a local search, and measure the best of them on other deals."""
     subject = SUBJECTS[name]()
 
@@ -164,7 +164,7 @@ TUNING = ex.Experiment(
     tasks=lambda options: [
         (name, method) for name in ex.check_names("subject", options.only, SUBJECTS) for method in METHODS
     ],
-    work=tune,
+    work=run_tuning,
     unit="runs",
     tables={"tuning": tuning_table},
 )

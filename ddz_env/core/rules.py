@@ -82,7 +82,7 @@ class Rules(Options):
         bombs_beat_rocket: Whether a bomb may even follow the rocket (OpenSpiel).
         bidding: ``"fixed"``: seat 0 is the landlord; ``"once"``: every seat speaks once; ``"until-passed"``:
             until two seats in a row pass after a bid; ``"robbing"``: one seat calls, the others may rob it of the
-            landlord's place, each time for twice the stake, and the caller may rob it back.
+            landlord's place, each time for twice the stake, and the caller may take it back.
         all_decline: What happens when no seat bids: ``"redeal"``, ``"first-seat"`` becomes landlord at stake 1, or
             ``"end"``: the game ends with zero for all.
         doubling: A round after the landlord is known in which each seat may double.

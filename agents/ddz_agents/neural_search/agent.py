@@ -61,8 +61,8 @@ class ModelSearchOptions(RenamedOptions, SearchOptions):
         milliseconds: Thinking time per decision, instead of iterations; results then depend on the machine.
         skip_search_above: A move to which the policy gives at least this probability is played without a search; 1
             always searches.
-        particles: Number of determinizations from which worlds are drawn. They come from the belief network (from
-            plain dealing under rules that it does not know: two players, undealt cards), and are weighted by how
+        particles: Number of determinizations from which worlds are drawn. They come from the belief network (or are
+            uniform under rules that it does not know: two players, undealt cards), and are weighted by how
             plausible they make the moves of the hidden seats, who may be players like the policy or like the rule
             agent; 0 draws uniform worlds. Weighing takes at most about half of `milliseconds`, with fewer particles
             if necessary.
@@ -72,7 +72,7 @@ class ModelSearchOptions(RenamedOptions, SearchOptions):
             playout with finishing moves. By default what the policy has: the critic, or its own value, or else
             playouts.
         worlds: Which worlds are searched: with `belief`, those of `particles` from the shipped belief network; with
-            `particles`, as many from plain dealing, weighed by the policy of this search alone; or `uniform` ones.
+            `particles`, as many uniform ones, weighted by the policy of this search alone; or `uniform` ones.
         leaf_policy_steps: Decisions that the policy plays from a leaf before a network values it.
     """
 

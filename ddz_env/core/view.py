@@ -285,10 +285,10 @@ def _resample_worlds(
 ) -> npt.NDArray[np.uint64]:
     """Draw ``count`` of the sampled deals with replacement, in proportion to their weights."""
     chances = np.asarray(weights, np.float64)
-    if chances.shape != (len(hands),) or not (chances >= 0).all() or (count and not 0 < chances.sum() < np.inf):
-        raise InvalidDealError(
-            f"weights must be numbers from 0, not all 0, of shape [{len(hands)}], not {short_repr(weights)}"
-        )
+    if chances.shape != (len(hands),):
+        raise InvalidDealError(f"weights must be of shape [{len(hands)}], one per deal, not {list(chances.shape)}")
+    if not (chances >= 0).all() or (count and not 0 < chances.sum() < np.inf):
+        raise InvalidDealError(f"weights must be finite, 0 or more, and not all 0, not {short_repr(weights)}")
     return hands[rng.choice(len(hands), count, p=chances / chances.sum())] if count else hands
 
 

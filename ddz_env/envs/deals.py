@@ -107,7 +107,9 @@ class CustomDeals:
     def __init__(self, source: DealFunction | str | Sequence[Deal], rules: Rules) -> None:
         self._source, self._rules = load_deal_function(source) if isinstance(source, str) else source, rules
         if not callable(self._source) and not (isinstance(self._source, Sequence) and self._source):
-            raise InvalidDealError(f"deals are a function, its module:function or a list, not {short_repr(source)}")
+            raise InvalidDealError(
+                f"deals are a function, its module:function, or a list of at least one deal, not {short_repr(source)}"
+            )
 
     def state(self, seed: int, game: int, number: int) -> State:
         """Start a new game with the custom deal of the given number.

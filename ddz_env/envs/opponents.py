@@ -116,14 +116,19 @@ def add_partner(partner: Any, opponents: Any, role: str, rules: Rules) -> Any:
         The opponents as :func:`make_opponents_by_role` takes them.
 
     Raises:
-        InvalidOptionError: If the role is no peasant's who has a partner, or there are opponents by role already.
+        InvalidOptionError: If the rules have one peasant, the role is no peasant's, or there are opponents by role.
     """
     if partner is None:
         return opponents
     peasants = ROLES[1 : rules.players]
-    if role not in peasants or len(peasants) < 2 or isinstance(opponents, Mapping):
+    if len(peasants) < 2:
+        raise InvalidOptionError(f"partner needs rules with two peasants; {rules.name} has {rules.players} players")
+    if role not in peasants:
+        raise InvalidOptionError(f"partner needs role='peasant_down' or 'peasant_up', not {role!r}")
+    if isinstance(opponents, Mapping):
         raise InvalidOptionError(
-            f"partner needs three players, role='peasant_down' or 'peasant_up' (not {role!r}), and one opponent"
+            f"partner needs one opponent, not opponents by role ({', '.join(map(str, opponents))}): name the partner "
+            "there"
         )
     return {other: partner if other in peasants else opponents for other in ROLES if other != role}
 

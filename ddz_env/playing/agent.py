@@ -68,8 +68,12 @@ def check_to_act(view: View, *refused: str) -> None:
     Raises:
         IllegalMoveError: If another seat is to act, or the stage is one of those.
     """
-    if view.acting_seat != view.seat or view.stage in ("over", *refused):
-        raise IllegalMoveError(f"seat {view.seat} has nothing to decide: the stage is {view.stage}")
+    if view.stage == "over":
+        raise IllegalMoveError(f"seat {view.seat} has nothing to decide: the game is over")
+    if view.acting_seat != view.seat:
+        raise IllegalMoveError(f"seat {view.seat} has nothing to decide: it is seat {view.acting_seat}'s turn")
+    if view.stage in refused:
+        raise IllegalMoveError(f"this agent decides nothing in the stage {view.stage}")
 
 
 def is_cheating(agent: Agent) -> bool:

@@ -314,7 +314,11 @@ def load_belief(path: str | Path | None = None) -> BeliefModel:
     try:
         sizes = BeliefArchitecture.from_dict(about["architecture"])
         conduct, notes = about["conduct"], dict(about["notes"])
-    except (InvalidArchitectureError, KeyError, TypeError, ValueError) as error:
+    except KeyError as error:
+        raise TensorFileMismatchError(
+            f"{path} has metadata that do not describe its weights: they lack {error}"
+        ) from error
+    except (InvalidArchitectureError, TypeError, ValueError) as error:
         raise TensorFileMismatchError(f"{path} has metadata that do not describe its weights: {error}") from error
     if conduct != list(MOVE_STATISTICS):
         raise TensorFileMismatchError(

@@ -16,7 +16,8 @@ import numpy as np
 from ddz_env import Move, View
 from ddz_env.core.cards import RANK_NAMES
 from ddz_env.core.view import AUCTION_STAGES
-from ddz_env.support.errors import DouDizhuError, IllegalMoveError, InvalidMoveError, InvalidRulesError, install_hint
+from ddz_env.playing.agent import check_to_act
+from ddz_env.support.errors import DouDizhuError, InvalidMoveError, InvalidRulesError, install_hint
 
 _BIDS_FROM = 7
 """The hand score from which it bids.  RLCard has no auction; the threshold is ours, the score RLCard's."""
@@ -63,9 +64,8 @@ class RLCardRuleAgent:
         """
         if view.rules.players != 3:
             raise InvalidRulesError(f"rlcard-rule plays games of three, not the {view.rules.name} rules")
+        check_to_act(view, "kicker")
         legal = view.legal_moves()
-        if not legal:
-            raise IllegalMoveError(f"seat {view.seat} has nothing to decide: the stage is {view.stage}")
         if view.stage in ("double", "show"):
             return legal[0]
         if view.stage == "bid":

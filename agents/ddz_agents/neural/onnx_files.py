@@ -229,8 +229,12 @@ def stamp_onnx(
         logits, *_ = session.run(outputs, dict(zip(INPUTS, seen, strict=True)))
     except Exception as error:  # ONNX Runtime's own classes
         raise TensorFileMismatchError(f"{path} does not take two rows (is its batch dynamic?): {error}") from error
-    if logits.shape != seen[1].shape or np.isnan(logits).any():
-        raise TensorFileMismatchError(f"{path} answers two rows with logits of shape {logits.shape}, or with NaN")
+    if logits.shape != seen[1].shape:
+        raise TensorFileMismatchError(
+            f"{path} answers two rows with logits of shape {list(logits.shape)}, not {list(seen[1].shape)}"
+        )
+    if np.isnan(logits).any():
+        raise TensorFileMismatchError(f"{path} answers two rows with logits that are NaN")
     (onnx,) = _import_onnx("onnx")
     model = onnx.load_from_string(data)
     try:

@@ -21,7 +21,7 @@ from ddz_agents.neural.tensor_file import check_heading, check_purpose, parse_pl
 from ddz_env import State
 from ddz_env.core.actions import NUM_ACTIONS
 from ddz_env.core.observation import OBSERVATION_SIZE, action_mask, observe
-from ddz_env.support.errors import install_hint, short_repr
+from ddz_env.support.errors import install_hint
 
 NO_DIGEST = "0" * 64
 """What is in the digest's place while it is computed."""
@@ -106,7 +106,10 @@ class OnnxPolicy:
         logits, *given = self._run(observations, masks)
         values = given[0] if given else np.zeros(len(masks), np.float32)
         if (logits.shape, values.shape) != (masks.shape, masks.shape[:1]):
-            raise TensorFileMismatchError(f"{self._path} answers {len(masks)} rows with logits of shape {logits.shape}")
+            raise TensorFileMismatchError(
+                f"{self._path} answers {len(masks)} rows with logits of shape {list(logits.shape)} and values of shape "
+                f"{list(values.shape)}; they must be {list(masks.shape)} and [{len(masks)}]"
+            )
         log_probabilities = _log_softmax(logits, masks)
         if np.isnan(log_probabilities).any() or not np.isfinite(values).all():
             raise TensorFileError(f"{self._path} computes numbers that are not finite: its weights are damaged")
@@ -118,7 +121,7 @@ class OnnxPolicy:
         try:
             outputs: Sequence[Floats] = self._session.run(self._outputs, named)
         except Exception as error:  # ONNX Runtime's own classes
-            raise TensorFileError(f"{self._path} cannot be run: {short_repr(error)}") from error
+            raise TensorFileError(f"{self._path} cannot be run: {' '.join(str(error).split())}") from error
         return outputs
 
 
@@ -194,12 +197,12 @@ def _refuse_unstamped(path: str | Path, session: Any) -> NoReturn:
     Raises:
         TensorFileMismatchError: Always.
     """
-    refused = f"{path} is not a {KIND} file but 'something else': it does not say what it is for"
+    refused = f"{path} has no metadata of this package (kind {KIND!r})"
     try:
         check_nodes(path, session)
     except TensorFileMismatchError as error:
         raise TensorFileMismatchError(f"{refused}, and {error}") from error
     raise TensorFileMismatchError(
-        f"{refused}; if it was trained for the observations and actions of this version, "
-        "ddz_agents.neural.onnx_files.stamp_onnx(path, out, rules=..., objective=...) writes that into it"
+        f"{refused}. If it was trained for this version's observations and actions, add it with "
+        "ddz_agents.neural.onnx_files.stamp_onnx(path, out, rules=..., objective=...)"
     )

@@ -98,7 +98,7 @@ def parse_plain_values(where: object, text: str | bytes) -> dict[str, Any]:
     try:
         values = json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise TensorFileMismatchError(f"{where} has metadata that are not JSON: {short_repr(error)}") from error
+        raise TensorFileMismatchError(f"{where} has metadata that are not JSON: {error}") from error
     if not isinstance(values, dict):
         raise TensorFileMismatchError(
             f"{where} has metadata that are not an object with names and values: {short_repr(values)}"
@@ -149,10 +149,10 @@ def check_heading(where: object, metadata: Mapping[str, str], kind: str, version
     Raises:
         TensorFileMismatchError: If it is of another kind or version, or was written for other observations or actions.
     """
-    if metadata.get("kind") != kind:
-        raise TensorFileMismatchError(
-            f"{where} is not a {kind} file but {short_repr(metadata.get('kind', 'something else'))}"
-        )
+    if "kind" not in metadata:
+        raise TensorFileMismatchError(f"{where} is not a {kind} file: it has no metadata of this package")
+    if metadata["kind"] != kind:
+        raise TensorFileMismatchError(f"{where} is not a {kind} file but {short_repr(metadata['kind'])}")
     if metadata.get("version") != str(version):
         raise TensorFileMismatchError(
             f"{where} has version {short_repr(metadata.get('version'))} of the {kind} format; this package reads "

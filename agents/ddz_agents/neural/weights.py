@@ -143,7 +143,11 @@ def load_weights(path: str | Path) -> Weights:
     try:
         architecture = Architecture.from_dict(about["architecture"])
         purpose = {name: about[name] for name in ("rules", "objective", "notes")}
-    except (InvalidArchitectureError, KeyError) as error:
+    except KeyError as error:
+        raise TensorFileMismatchError(
+            f"{path} has metadata that do not describe its weights: they lack {error}"
+        ) from error
+    except InvalidArchitectureError as error:
         raise TensorFileMismatchError(f"{path} has metadata that do not describe its weights: {error}") from error
     purpose["values_trained"] = about.get("values_trained", True)  # files of earlier versions do not say
     check_purpose(path, **purpose)

@@ -280,8 +280,10 @@ def _check_answer(part: str, answer: Floats, shape: tuple[int, ...]) -> Floats:
         InvalidAgentOptionError: If it has another shape, or holds what is no number.
     """
     array = np.asarray(answer, np.float32)
-    if array.shape != shape or np.isnan(array).any():
+    if array.shape != shape:
         raise InvalidAgentOptionError(
-            f"the {part} must return numbers of shape {list(shape)}, not {short_repr(answer)}"
+            f"the {part} must return numbers of shape {list(shape)}, not of shape {list(array.shape)}"
         )
+    if np.isnan(array).any():
+        raise InvalidAgentOptionError(f"the {part} must return numbers, not NaN: {short_repr(answer)}")
     return array

@@ -267,8 +267,10 @@ class WinProbability:
 
     def _checked_worlds(self, view: View, rng: np.random.Generator) -> tuple[Words, Reals]:
         """Return the result of :meth:`sample_worlds`, after checking that the view's seat is to play cards."""
-        if view.landlord is None or view.acting_seat != view.seat or view.stage != "play":
-            raise IllegalMoveError(f"seat {view.seat} plays no cards now: the stage is {view.stage}")
+        if view.stage != "play":
+            raise IllegalMoveError(f"no cards are played now: the stage is {view.stage}")
+        if view.acting_seat != view.seat:
+            raise IllegalMoveError(f"seat {view.seat} plays no cards now: it is seat {view.acting_seat}'s turn")
         check_view(view.row, view.seat, view.rule_words)
         return self.sample_worlds(view, rng)
 

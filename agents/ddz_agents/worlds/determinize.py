@@ -19,6 +19,7 @@ from ddz_env.core.engine.words import U0, popcount
 from ddz_env.core.engine.worlds import determinize
 from ddz_env.core.rules import R_BOTTOM_SIZE
 from ddz_env.playing.search_statistics import Belief
+from ddz_env.support.checks import describe_array
 from ddz_env.support.compiling import inline_kernel, kernel, part_kernel
 from ddz_env.support.errors import InconsistentViewError, InvalidAgentOptionError, short_repr
 
@@ -56,14 +57,19 @@ class WorldPool(NamedTuple):
             weights: How likely each is, in any unit, shape ``[n]``; None for equally likely ones.
 
         Raises:
-            InvalidAgentOptionError: If the shapes do not fit, or no weight is above zero.
+            InvalidAgentOptionError: If there are no worlds, the shapes do not fit, or no weight is above zero.
         """
-        weights = np.ones(len(hands)) if weights is None else np.asarray(weights, np.float64)
-        fits = hands.dtype == np.uint64 and hands.shape == (len(weights), 4)
-        if not fits or not (weights >= 0).all() or not 0 < weights.sum() < np.inf:
+        count = len(hands)
+        if not count or hands.dtype != np.uint64 or hands.shape != (count, 4):
             raise InvalidAgentOptionError(
-                f"a pool needs worlds of shape [n, 4], uint64, and n weights from 0, not {short_repr(hands)} and "
-                f"{short_repr(weights)}"
+                f"a pool needs at least one world: uint64 of shape [n, 4], not {describe_array(hands)}"
+            )
+        weights = np.ones(count) if weights is None else np.asarray(weights, np.float64)
+        if weights.shape != (count,):
+            raise InvalidAgentOptionError(f"a pool needs weights of shape [{count}], not {list(weights.shape)}")
+        if not (weights >= 0).all() or not 0 < weights.sum() < np.inf:
+            raise InvalidAgentOptionError(
+                f"a pool's weights must be finite, 0 or more, and not all 0, not {short_repr(weights)}"
             )
         cumulative = np.cumsum(weights / weights.sum())
         cumulative[-1] = 1.0
@@ -139,9 +145,12 @@ def check_pool(pool: object, view: View) -> WorldPool:
     hands = pool.hands[:, : len(view.hand_sizes)]
     cards = np.unpackbits(np.ascontiguousarray(hands).view(np.uint8), axis=1)
     sizes = cards.reshape(*hands.shape, 64).sum(axis=2)
-    if (hands[:, view.seat] != view.row[at.HANDS + view.seat]).any() or (sizes != view.hand_sizes).any():
+    if (hands[:, view.seat] != view.row[at.HANDS + view.seat]).any():
+        raise InconsistentViewError(f"worlds must keep the hand of seat {view.seat}, {view.hand}")
+    if (wrong := (sizes != view.hand_sizes).any(axis=1)).any():
         raise InconsistentViewError(
-            f"worlds must keep the hand of seat {view.seat} and the hand sizes {list(view.hand_sizes)}"
+            f"worlds must keep the hand sizes {list(view.hand_sizes)}; world {wrong.argmax()} has "
+            f"{sizes[wrong.argmax()].tolist()}"
         )
     return pool
 

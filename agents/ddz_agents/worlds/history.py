@@ -23,7 +23,7 @@ from ddz_env.core.engine.words import add_hand
 from ddz_env.core.notation import Move
 from ddz_env.core.rules import Rules
 from ddz_env.support.compiling import inline_kernel, kernel
-from ddz_env.support.errors import DouDizhuError, InconsistentViewError
+from ddz_env.support.errors import DouDizhuError, InconsistentViewError, short_repr
 
 S_SEAT, S_MAIN, S_KICKERS = 0, 1, 2
 _PLAYED = slice(at.PLAYED, at.PLAYED + 3)
@@ -216,7 +216,7 @@ def history_log_likelihoods(
             if answer.shape != (len(hands),) or not np.isfinite(answer).all():
                 raise InvalidInferenceOptionError(
                     f"{model!r} must answer with {len(hands)} finite log-probabilities for {move} of seat {seat}, "
-                    f"not with {answer!r}"
+                    f"not with {short_repr(answer)}"
                 )
             logs[:, number, int(seat)] += answer
         _record_move(ring, rows[0], move, words)

@@ -98,8 +98,10 @@ def watch(agents: tuple[str, ...], pause: float, lang: str, options: TableOption
 
     def players(seats: int) -> Sequence[str]:
         named = (agents or ("isuct",)) * (seats if len(agents) < 2 else 1)
-        if len(named) != seats or "person" in named:
-            raise CommandLineError(f"name one agent, or {seats}: one per seat (ddz play is for people)")
+        if "person" in named:
+            raise CommandLineError("only agents play in ddz watch, not 'person': ddz play is for people")
+        if len(named) != seats:
+            raise CommandLineError(f"name one agent, or {seats}, one per seat, not {len(named)}")
         return named
 
     _play_game(players, lang, options, pause)

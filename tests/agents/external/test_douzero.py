@@ -189,7 +189,7 @@ def test_a_batch_of_views_gets_the_moves_of_its_views(agent: DouZeroAgent, monke
 def test_a_half_built_move_and_games_of_two_are_refused(agent: DouZeroAgent) -> None:
     rng, state = np.random.default_rng(0), State.from_hands(["33345", "6", "7"], check_sizes=False)
     state.step_action(Move.parse("333+4").main)
-    with pytest.raises(IllegalMoveError, match="the stage is kicker"):
+    with pytest.raises(IllegalMoveError, match="decides nothing in the stage kicker"):
         agent.act(state.view(), rng)
     with pytest.raises(InvalidRulesError, match="mini"):
         agent.act(State.new(1, "mini").view(), rng)

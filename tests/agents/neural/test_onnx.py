@@ -307,7 +307,7 @@ def test_networks_of_others_and_of_other_layouts_are_refused(
 ) -> None:
     path, own = tmp_path / "p.onnx", onnx.load(own_network(tmp_path / "own.onnx", kind=onnx.TensorProto.FLOAT))
     for heading, message in (
-        ({}, "is not a ddz-standalone-onnx file but 'something else'"),
+        ({}, "has no metadata of this package"),
         (tensor_file.make_heading("ddz-standalone-onnx", 1), "has the inputs"),
         (tensor_file.make_heading("ddz-standalone-onnx", 2), "this package reads 1"),
         (tensor_file.make_heading("ddz-policy-onnx", 2), "inputs that only this package computes"),

@@ -77,8 +77,13 @@ def test_a_pool_is_drawn_from_by_its_weights() -> None:
     shares = [(drawn == one).all(axis=1).mean() for one in hands]
     assert shares == pytest.approx([0.25, 0.0, 0.75], abs=0.03)
     assert len(np.unique(draw_pooled_hands(view, uniform_pool(), 100, np.random.default_rng(1)), axis=0)) > 90
-    for wrong in ((hands, np.zeros(3)), (hands, np.ones(2)), (hands.astype(np.int64), None), (hands[:0], None)):
-        with pytest.raises(InvalidAgentOptionError, match="a pool needs worlds"):
+    for wrong, told in (
+        ((hands, np.zeros(3)), "not all 0"),
+        ((hands, np.ones(2)), r"weights of shape \[3\], not \[2\]"),
+        ((hands.astype(np.int64), None), r"not int64 of shape \[3, 4\]"),
+        ((hands[:0], None), "at least one world"),
+    ):
+        with pytest.raises(InvalidAgentOptionError, match=told):
             WorldPool.of(*wrong)
 
 

@@ -208,5 +208,5 @@ def test_worlds_can_be_drawn_by_weights() -> None:
     assert share(view.sample_worlds(40_000, rng, likes_pairs)) == pytest.approx(expected, abs=0.02)
     assert view.sample_worlds(0, rng, likes_pairs).shape == (0, 4)
     for wrong in (lambda hands: hands, lambda hands: np.zeros(len(hands)), lambda hands: -np.ones(len(hands))):
-        with pytest.raises(InvalidDealError, match="weights must be numbers from 0"):
+        with pytest.raises(InvalidDealError, match="weights must be"):
             view.sample_worlds(10, rng, wrong)

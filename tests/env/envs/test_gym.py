@@ -194,13 +194,16 @@ def test_a_peasants_partner_may_be_another_than_the_opponents() -> None:
             env.reset(seed=3)
             rewards.append([play(env, np.random.default_rng(1)), env.reset()[0].tolist()])
         assert rewards[0] == rewards[1]
-    for wrong in (
-        {"role": "landlord"},
-        {"role": "random"},
-        {"role": "peasant_down", "rules": "mini"},
-        {"role": "peasant_down", "opponents": {"landlord": "rules", "peasant_up": "rules"}},
+    for wrong, told in (
+        ({"role": "landlord"}, "not 'landlord'"),
+        ({"role": "random"}, "not 'random'"),
+        ({"role": "peasant_down", "rules": "mini"}, "mini has 2 players"),
+        (
+            {"role": "peasant_down", "opponents": {"landlord": "rules", "peasant_up": "rules"}},
+            "not opponents by role",
+        ),
     ):
-        with pytest.raises(InvalidOptionError, match="partner needs"):
+        with pytest.raises(InvalidOptionError, match=told):
             DouDizhuEnv(partner="rules", **wrong)
 
 

@@ -230,28 +230,29 @@ HOSTILE: dict[str, tuple[Any, str]] = {
     "no column": (lambda table: table.drop(["legal"]), "no column legal"),
     "another type": (
         lambda table: changed(table, "action", lambda cells: [str(cell) for cell in cells]),
-        "no column action",
+        "column action has the type string, not int16",
     ),
     "twice": (lambda table: table.append_column("action", table.column("action")), "two columns of one name"),
     "another layout": (lambda table: with_about(table, fingerprint="9" * 100_000), r"fingerprint '9{116}\.\.\., those"),
-    "no names": (lambda table: table.replace_schema_metadata({b"ddz": b"[1]"}), "is not a table of decisions"),
+    "no names": (lambda table: table.replace_schema_metadata({b"ddz": b"[1]"}), "has no metadata of this package"),
+    "another kind": (lambda table: with_about(table, kind="games"), "its kind is 'games'"),
     "deep names": (lambda table: table.replace_schema_metadata({b"ddz": b"[" * 100_000}), "is not a table"),
     "negative": (lambda table: changed(table, "legal", lambda cells: [[-1, -2]] * len(cells)), "action -2 is negative"),
     "illegal": (
         lambda table: changed(table, "action", lambda cells: [399] * len(cells)),
         "action 399 is not among its legal actions",
     ),
-    "no visits": (lambda table: visited(table, 0), "visits must be 0 or more"),
-    "negative visits": (lambda table: visited(table, -2), "visits must be 0 or more"),
+    "no visits": (lambda table: visited(table, 0), "its visits are all 0"),
+    "negative visits": (lambda table: visited(table, -2), "visits must be 0 or more, not -2"),
     "few visits": (
         lambda table: changed(table, "visits", lambda cells: [[1]] * len(cells)),
-        "another number of visits than of legal actions",
+        "legal actions need as many visits, not 1",
     ),
     "beyond": (lambda table: changed(table, "legal", lambda cells: [[1, 9999]] * len(cells)), "not a decision"),
     "nothing": (lambda table: changed(table, "legal", lambda cells: [None] * len(cells)), "not a decision"),
     "out of range": (
         lambda table: changed(table, "observation", lambda cells: [[-7] * len(cell) for cell in cells]),
-        "of an observation is out of its range",
+        r"byte 0 of its observation is -7, outside 0\.\.",
     ),
 }
 """What is done to a table, and what is said of it."""

@@ -164,8 +164,10 @@ def record_games(
         WorkerDiedError: If a worker died.
     """
     numbers = range(first_deal, first_deal + deals) if isinstance(deals, int) else deals
-    if not numbers or first_deal < 0:
-        raise DataSetError(f"deals={deals} must be at least 1, and first_deal={first_deal} at least 0")
+    if not numbers:
+        raise DataSetError(f"deals={deals} must be at least 1, or at least one number")
+    if first_deal < 0:
+        raise DataSetError(f"first_deal={first_deal} must be at least 0")
     tasks = {(deal,): deal for deal in numbers}
     return (store or recording.store()).run_tasks(
         tasks, functools.partial(GameRecorder, recording), processes, on_progress

@@ -239,8 +239,11 @@ def read_metadata(path: Path) -> Mapping[str, Any]:
         about = json.loads((pq.read_schema(path).metadata or {}).get(_METADATA_KEY, b"{}"))
     except (OSError, ValueError, RecursionError, pa.ArrowException) as error:
         raise DataSetError(f"{path} is not a table: {error}") from error
-    if not isinstance(about, dict) or about.get("kind") != KIND:
-        raise DataSetError(f"{path} is not a table of decisions ({KIND}) but {short_repr(about)}")
+    kind = about.get("kind") if isinstance(about, dict) else None
+    if kind is None:
+        raise DataSetError(f"{path} is not a table of decisions: it has no metadata of this package (kind {KIND!r})")
+    if kind != KIND:
+        raise DataSetError(f"{path} is not a table of decisions: its kind is {short_repr(kind)}, not {KIND!r}")
     if about.get("fingerprint") != fingerprint():
         raise DataSetError(
             f"{path} was written for observations or actions with the fingerprint "
@@ -289,8 +292,12 @@ def read_batches(path: str | Path, columns: Sequence[str]) -> Iterator[pa.Record
                 if len(types) != len(table.schema_arrow):
                     raise DataSetError(f"{file} has two columns of one name")
                 for column in COLUMNS:
-                    if column.name in columns and types.get(column.name) != _arrow_field(column).type:
-                        raise DataSetError(f"{file} has no column {column.name} of the type {column.kind}")
+                    if column.name not in columns:
+                        continue
+                    if column.name not in types:
+                        raise DataSetError(f"{file} has no column {column.name}")
+                    if (found := types[column.name]) != (right := _arrow_field(column).type):
+                        raise DataSetError(f"{file}: column {column.name} has the type {found}, not {right}")
                 yield from table.iter_batches(_ROWS_AT_ONCE, columns=list(columns))
         except (OSError, pa.ArrowException) as error:
             raise DataSetError(f"{file} cannot be read: {error}") from error

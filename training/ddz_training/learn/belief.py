@@ -83,10 +83,12 @@ class BeliefConfig(TrainingSettings):
                 f"the belief network needs rules for three players with hidden hands and the full deck, not the "
                 f"{rules.name} rules"
             )
-        if not self.players or (self.shares and len(self.shares) != len(self.players)):
+        if not self.players:
+            raise InvalidTrainingError("players names no agent: name at least one")
+        if self.shares and len(self.shares) != len(self.players):
             raise InvalidTrainingError(
-                f"players names {len(self.players)} agents and shares has {len(self.shares)}: name at least one, and "
-                "give each a share, or none at all"
+                f"players names {len(self.players)} agents and shares has {len(self.shares)} numbers: give each agent "
+                "a share, or none at all"
             )
 
 

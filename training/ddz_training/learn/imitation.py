@@ -355,18 +355,22 @@ def _read_choices(batch: Any) -> dict[str, npt.NDArray[Any]]:
         wrong = int((np.bincount(row[count > 0], minlength=len(options)) != 1).argmax())
         raise ValueError(f"action {batch.column('action')[wrong].as_py()} is not among its legal actions")
     searched = visits.is_valid().to_numpy(zero_copy_only=False)
-    if (visits.value_lengths().to_numpy(zero_copy_only=False)[searched] != options[searched]).any():
-        raise ValueError("a row has another number of visits than of legal actions: write one for each")
+    numbers = visits.value_lengths().to_numpy(zero_copy_only=False)
+    if len(different := np.flatnonzero(searched & (numbers != options))):
+        wrong = different[0]
+        raise ValueError(f"{options[wrong]} legal actions need as many visits, not {numbers[wrong]:.0f}")
     count[searched[row]] = visits.flatten().to_numpy()
-    if count.min(initial=0) < 0 or not np.bincount(row, count, len(options)).all():
-        raise ValueError("visits must be 0 or more, and at least one legal action must have some")
+    if count.min(initial=0) < 0:
+        raise ValueError(f"visits must be 0 or more, not {count.min()}")
+    if not np.bincount(row, count, len(options)).all():
+        raise ValueError("its visits are all 0: at least one legal action must have some")
     taught = (options > 1)[row] & (count > 0)
     chosen = np.flatnonzero(options > 1)
     observations = batch.column("observation").flatten().to_numpy().reshape(-1, OBSERVATION_SIZE)
     if (observations < OBSERVATION.low).any() or (observations > OBSERVATION.high).any():
-        wrong = int(((observations < OBSERVATION.low) | (observations > OBSERVATION.high)).any(axis=0).argmax())
-        low, high = OBSERVATION.low[wrong], OBSERVATION.high[wrong]
-        raise ValueError(f"byte {wrong} of an observation is out of its range, {low} to {high}")
+        place, byte = np.argwhere((observations < OBSERVATION.low) | (observations > OBSERVATION.high))[0]
+        low, high = OBSERVATION.low[byte], OBSERVATION.high[byte]
+        raise ValueError(f"byte {byte} of its observation is {observations[place, byte]}, outside {low}..{high}")
     return {
         "observations": observations[chosen],
         "legal": np.packbits(mask[chosen], axis=1),

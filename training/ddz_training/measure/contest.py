@@ -79,8 +79,10 @@ class Arena(Options):
         if self.names and len(self.names) != len(self.agents):
             raise InvalidArenaError(f"{len(self.names)} names for {len(self.agents)} agents: give each one, in order")
         for name, times in Counter(self.names).items():
-            if times > 1 or not name.strip():
-                raise InvalidArenaError(f"the name {name!r} is empty or given twice: give each agent another one")
+            if not name.strip():
+                raise InvalidArenaError(f"the name {name!r} is empty: name each agent, or none")
+            if times > 1:
+                raise InvalidArenaError(f"the name {name!r} is given twice: give each agent another one")
         if self.partner is not None and (self.rules.players != 3 or self.rules.bidding != "fixed"):
             raise InvalidArenaError(f"a partner needs three players and a fixed landlord, not {self.rules.name!r}")
 

@@ -329,7 +329,8 @@ def confidence_sequence(values: Sequence[float], error: float = 0.05) -> Interva
     """
     samples = np.asarray(values, dtype=np.float64)
     if not np.all((samples >= 0) & (samples <= 1)):
-        raise InvalidArenaError("a confidence sequence takes values within 0..1")
+        wrong = samples[~((samples >= 0) & (samples <= 1))][0]
+        raise InvalidArenaError(f"a confidence sequence takes values within 0..1, not {wrong:g}")
     if not 0 < error < 1:
         raise InvalidArenaError(f"error={error} must be between 0 and 1")
     if not len(samples):

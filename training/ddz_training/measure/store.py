@@ -117,9 +117,11 @@ def parse_rows(kind: type[_Result], rows: Iterable[Mapping[str, Any]]) -> list[_
     columns = result_columns(kind)
     try:
         return [kind(*[column.parse(row[column.name]) for column in columns]) for row in rows]
-    except (AttributeError, KeyError, TypeError, ValueError, OverflowError) as error:
+    except KeyError as error:
+        raise ResultsFileError(f"a line lacks the column {error}") from error
+    except (AttributeError, TypeError, ValueError, OverflowError) as error:
         raise ResultsFileError(
-            f"a line is not a result with the columns {', '.join(c.name for c in columns)}: {short_repr(error)}"
+            f"a line is not a result with the columns {', '.join(c.name for c in columns)}: {error}"
         ) from error
 
 

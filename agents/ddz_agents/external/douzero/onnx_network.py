@@ -41,11 +41,13 @@ class OnnxPositionNetwork:
         self._session = open_session(path, read_bytes(path), threads)
         needed = {"z": (ROUNDS, ROUND_COLUMNS), "x": (position.columns + CARDS,)}
         found = {node.name: tuple(node.shape[1:]) for node in self._session.get_inputs()}
-        if found != needed or _OUTPUT not in {node.name for node in self._session.get_outputs()}:
+        if found != needed:
             raise TensorFileMismatchError(
-                f"{path} has the inputs {found}; DouZero's network for {position.name} has {needed}, and the output "
-                f"{_OUTPUT!r}"
+                f"{path} has the inputs {found}; DouZero's network for {position.name} has {needed}"
             )
+        outputs = [node.name for node in self._session.get_outputs()]
+        if _OUTPUT not in outputs:
+            raise TensorFileMismatchError(f"{path} has the outputs {outputs}; DouZero's networks have {_OUTPUT!r}")
 
     def values(self, history: Floats, state: Floats, moves: Floats, owners: npt.NDArray[np.intp]) -> Floats:
         """Compute the values of candidate moves, as ``PositionNetwork.values`` does in PyTorch."""

@@ -88,7 +88,10 @@ def deal_position(sizes: Sequence[int], rng: np.random.Generator, rules: str | R
     rules = _rules_for(Rules.preset(rules), len(sizes))
     deck = np.repeat(np.arange(len(RANK_NAMES)), rules.deck)
     if min(sizes) < 1 or max(sizes) > MAX_HAND or sum(sizes) > len(deck):
-        raise InvalidPositionError(f"hands of {short_repr(tuple(sizes))} cannot be dealt from {len(deck)} cards")
+        raise InvalidPositionError(
+            f"sizes={short_repr(tuple(sizes))}: each hand needs 1..{MAX_HAND} cards, and all together at most "
+            f"{len(deck)}"
+        )
     cards = rng.permutation(deck)
     ends = np.cumsum(sizes).tolist()
     hands = [cards[end - size : end] for end, size in zip(ends, sizes, strict=True)]

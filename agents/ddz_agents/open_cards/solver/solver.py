@@ -233,9 +233,11 @@ class OpenSolver(WritableAfterUnpickling):
         return None
 
     def _check_state(self, state: State) -> None:
-        if not isinstance(state, State) or int(state.row[at.STAGE]) not in (at.STAGE_PLAY, at.STAGE_OVER):
+        if not isinstance(state, State):
+            raise UnsolvablePositionError(f"the solver takes a State, with all hands, not {short_repr(state)}")
+        if int(state.row[at.STAGE]) not in (at.STAGE_PLAY, at.STAGE_OVER):
             raise UnsolvablePositionError(
-                f"the solver takes a State between two moves of the play, with all hands, not {short_repr(state)}"
+                f"the solver takes a State between two moves of the play: its stage is {state.stage}"
             )
         if state.rules != self.rules:
             raise UnsolvablePositionError(f"this solver is for {self.rules.name} rules, not {state.rules.name}")

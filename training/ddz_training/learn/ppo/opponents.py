@@ -102,9 +102,12 @@ class FrozenAgent:
         for name, array in (("plans", self.plans), ("logs", self.logs)):
             if name not in saved and not array.size:  # earlier versions did not write it
                 continue
-            if name not in saved or saved[name].shape != array.shape:
+            if name not in saved:
+                raise InvalidOptionError(f"the saved games lack the {name} of {self.name}: begin a new run")
+            if saved[name].shape != array.shape:
                 raise InvalidOptionError(
-                    f"the saved games lack the {name} of {self.name}, or have another shape of it: begin a new run"
+                    f"the {name} of {self.name} has the shape {list(saved[name].shape)} in the saved games, not "
+                    f"{list(array.shape)}: begin a new run"
                 )
             array[:] = saved[name]
 

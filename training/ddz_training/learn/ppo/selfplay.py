@@ -362,7 +362,9 @@ class SelfPlay(Training):
             run._restore(arrays, about, str(path))
         except CheckpointError:
             raise
-        except (DouDizhuError, KeyError, TypeError, ValueError, RuntimeError) as error:  # the last: a torch.Generator
+        except KeyError as error:
+            raise CheckpointMismatchError(f"{path} does not fit this package: it lacks {error}") from error
+        except (DouDizhuError, TypeError, ValueError, RuntimeError) as error:  # the last: a torch.Generator
             raise CheckpointMismatchError(f"{path} does not fit this package: {error}") from error
         return run
 

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ddz_env.playing.agent import is_cheating
-from ddz_env.support.errors import short_repr
+from ddz_env.support.errors import DouDizhuError, short_repr
 from ddz_training.measure import agent_pool
 from ddz_training.measure.benchmark.field import (
     FIELD,
@@ -229,8 +229,12 @@ def read_benchmark_file(path: Path) -> BenchmarkResults:
         contest = BenchmarkContest(agents, pairs, find_deal_list(settings["deals"]["list"]))
         results = BenchmarkResults(contest, records, tuple(settings["code"]), settings.get("files", {}), path)
         contest.deals.check_count(results.deals)
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise BenchmarkFileError(f"{path} is not a file of the benchmark: {short_repr(error)}") from error
+    except DouDizhuError as error:
+        raise BenchmarkFileError(f"{path}: {error}") from error
+    except KeyError as error:
+        raise BenchmarkFileError(f"{path} is not a file of the benchmark: its settings lack {error}") from error
+    except (TypeError, ValueError, AttributeError) as error:
+        raise BenchmarkFileError(f"{path} is not a file of the benchmark: {error}") from error
     for name, value in contest.settings().items():
         if settings.get(name) != value:
             raise BenchmarkFileError(f"{path}: its {name} are not the committed ones: {short_repr(settings.get(name))}")

@@ -56,7 +56,7 @@ screenshots: $(FULL)  ## make the pictures of the browser's page in docs/images 
 	$(BIN)/python -m tests.play.web.screenshots
 
 notebooks: $(FULL)  ## run the notebooks and keep what they print
-	DDZ_QUIET=1 $(BIN)/jupyter execute --inplace --NotebookClient.record_timing=False notebooks/*.ipynb
+	DDZ_QUIET=1 $(BIN)/jupyter execute --inplace notebooks/*.ipynb
 
 docs: $(FULL)  ## write the generated tables of docs/ anew
 	$(BIN)/python docs/generate.py

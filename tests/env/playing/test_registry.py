@@ -136,7 +136,7 @@ def test_the_guide_s_typed_agent_has_its_options_checked(tmp_path: Path, monkeyp
     assert len(agent.act(view, np.random.default_rng(0)).cards) == 5
     with pytest.raises(InvalidAgentOptionError, match="most=50 must be a whole number from 1 to 20"):
         make_agent("typed:Longest:most=50")
-    assert list_agent_options("typed:Longest")[1].meaning == "Which of the longest moves is played."
+    assert list_agent_options("typed:Longest")[1].meaning == "Which of several longest moves it plays."
 
 
 def test_agents_list_and_the_options_of_one() -> None:

@@ -249,4 +249,5 @@ def action_name(action: int) -> str:
 
 def format_actions(actions: Sequence[int]) -> str:
     """Format up to twelve action ids with their names as a comma-separated list for an error message."""
-    return ", ".join(f"{action} ({action_name(action)})" for action in actions[:12])
+    names = ", ".join(f"{action} ({action_name(action)})" for action in actions[:12])
+    return names if len(actions) <= 12 else f"{names} and {len(actions) - 12} more"

@@ -162,6 +162,7 @@ class FlatActionWrapper(WritableAfterUnpickling, wrappers.BaseWrapper):  # type:
         legal = self._legal_ids()
         if number not in legal:
             names = ", ".join(f"{index} ({moves[index]})" for index in sorted(legal)[:12])
+            names += f" and {len(legal) - 12} more" if len(legal) > 12 else ""
             raise errors.IllegalMoveError(f"action {number} ({moves[number]}) is not legal; legal are {names}")
         for stage in moves[number].actions:
             inner.step(stage)

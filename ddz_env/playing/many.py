@@ -142,16 +142,16 @@ def _request_checked_moves(agent: Any, waiting: WaitingGames, threads: int) -> W
     wrong = first_illegal_move(waiting.rows, waiting.rules.words(), np.empty(MASK_WORDS, np.uint64), moves)
     if wrong >= 0:
         main, kickers = moves[wrong].tolist()
-        raise IllegalMoveError(f"main id {main} with the kickers {kickers:#x} is not a legal move")
+        raise IllegalMoveError(f"game {wrong}: main id {main} with the kickers {kickers:#x} is not a legal move")
     return moves
 
 
 def _call_act_many(agent: Any, waiting: WaitingGames) -> Words:
     moves = agent.act_many(waiting)
     if not isinstance(moves, np.ndarray) or moves.shape != (len(waiting.rows), 2) or moves.dtype != np.uint64:
-        raise InvalidMoveError(
-            f"act_many must return uint64 of shape [{len(waiting.rows)}, 2], not {short_repr(moves)}"
-        )
+        is_array = isinstance(moves, np.ndarray)
+        found = f"{moves.dtype} of shape {list(moves.shape)}" if is_array else short_repr(moves)
+        raise InvalidMoveError(f"act_many must return uint64 of shape [{len(waiting.rows)}, 2], not {found}")
     return moves
 
 

@@ -125,7 +125,7 @@ def expand_alias(agent: str) -> str:
 
 
 def list_agent_names() -> list[str]:
-    """List the names of all installed agents and policies in sorted order, without levels."""
+    """List the names of all installed agents and shipped policies in sorted order; levels are left out."""
     points = _find_entry_points()
     return sorted([*points, *(_POLICIES if "policy" in points else ())])
 

@@ -87,7 +87,7 @@ def test_the_next_unshuffled_game_has_the_cards_of_the_kept_one(tmp_path: Path) 
     told("watch", "random", *rules, "--seed", "2", "--after", first, "--out", second)
     last = SavedGame.load(first)
     assert SavedGame.load(second).deal == Replay(last, len(last.moves)).next_deal(2)
-    assert "same unshuffled rules" in refused("watch", "random", "--after", first)
+    assert "needs unshuffled rules" in refused("watch", "random", "--after", first)
 
 
 @pytest.mark.parametrize(("rules", "seat"), [("standard", 1), ("bidding,doubling=true", 2), ("mini", 0)])

@@ -344,8 +344,10 @@ def extract_network_arrays(
     """
     weights = {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}
     if weights.keys() != shapes.keys():
-        names = ", ".join(prefix + name for name in sorted(weights.keys() ^ shapes.keys()))
-        raise TensorFileMismatchError(f"{where} does not have the weights of its architecture; the difference: {names}")
+        missing, left_over = shapes.keys() - weights.keys(), weights.keys() - shapes.keys()
+        parts = (("missing", missing), ("left over", left_over))
+        names = "; ".join(f"{what}: {', '.join(prefix + name for name in sorted(of))}" for what, of in parts if of)
+        raise TensorFileMismatchError(f"{where} does not have the weights of its architecture; {names}")
     for name, shape in shapes.items():
         array = weights[name]
         if array.shape != shape or array.dtype not in (np.float32, np.float16):

@@ -98,7 +98,7 @@ def list_candidates(
 def best_candidates(
     row: np.ndarray, rules: np.ndarray, workspace: RuleWorkspace, most: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return at most ``most`` best candidate moves, as main groups and kickers of shape ``[n]`` each, uint64."""
+    """Return the best candidate moves, as main groups and kickers of shape ``[n]`` each, uint64."""
     mains, kickers = np.zeros((2, most), np.uint64)
     count = list_candidates(row, rules, workspace, mains, kickers, np.zeros(most, np.int64))
     return mains[:count], kickers[:count]

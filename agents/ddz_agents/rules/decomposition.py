@@ -204,7 +204,7 @@ class Reading(NamedTuple):
 
 
 class Pieces(NamedTuple):
-    """The moves of one decomposition other than the chains taken out of the hand first.
+    """The moves of one decomposition, without the chains that were taken out of the hand first.
 
     Attributes:
         possible: Whether all planes and quads have their kickers.

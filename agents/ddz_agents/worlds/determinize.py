@@ -199,7 +199,7 @@ def draw_games(view: View, pool: WorldPool, count: int, state: np.uint64) -> Wor
 
 
 def belief_of(view: View, pool: WorldPool) -> Belief:
-    """Return the belief about hidden cards that follows from a pool, a uniform one if the pool is empty.
+    """Return the belief about hidden cards from a pool of worlds, or a uniform one if the pool is empty.
 
     Args:
         view: What the searcher knows.

@@ -23,7 +23,7 @@ _FIELDS = ("logs", "log")
 
 
 class BotzoneLogError(DouDizhuError):
-    """Raised when a string is not a log of Botzone's two Dou Dizhu games, or the log does not fit its own deal."""
+    """Raised when a string is not a log of either Botzone game, or when a log contradicts its own deal."""
 
 
 class LoggedDecision(NamedTuple):

@@ -59,7 +59,7 @@ THESIS_KNOWLEDGE = {"pass": "1,217 → 1,192", "bombs": "1,217 → 1,221", "cont
 
 @dataclass(frozen=True)
 class EquivalentsOptions(ex.ChosenOptions):
-    """Options of ``equivalents``: which agents' equivalents are found, and how exactly.
+    """Options of ``equivalents``: the agents whose equivalents are found, and the precision.
 
     Attributes:
         only: Only this agent; may be repeated.

@@ -37,7 +37,7 @@ _REPLICATES = 2_000
 
 @dataclass(frozen=True)
 class SavingsResult:
-    """A deal that two agents have played from both sides.
+    """The results of a deal that two agents played from both sides, and the tendency of the deal.
 
     Attributes:
         pair: Who, one of :data:`PAIRS`.

@@ -173,10 +173,10 @@ def _choose_deal(rules: Rules, seed: int | None, after: Path | None) -> Deal:
     if after is None:
         return Deal(rules, seed)
     last = SavedGame.load(after)
-    if last.deal.rules != rules or not rules.unshuffled:
-        raise CommandLineError(
-            f"--after needs a game with the same unshuffled rules: {after} has {last.deal.rules.name}, not {rules.name}"
-        )
+    if not rules.unshuffled:
+        raise CommandLineError(f"--after needs unshuffled rules: the rules {rules.name} shuffle every deal")
+    if last.deal.rules != rules:
+        raise CommandLineError(f"{after} has the rules {last.deal.rules.name}, not {rules.name}")
     return Replay(last, len(last.moves)).next_deal(seed)
 
 

@@ -154,7 +154,7 @@ def _rank_options(agent: Any, sight: Any, seat: int, decision: Decision) -> list
 
 
 def ask_for_belief(agent: Agent, view: View, rng: np.random.Generator) -> Belief:
-    """Ask an agent for its belief about the hidden cards; without a belief, every deal is equally likely.
+    """Ask an agent for its belief about the hidden cards, or return a uniform one if it has none.
 
     Args:
         agent: The agent.

@@ -232,6 +232,6 @@ def test_the_command_prints_the_comparison_and_writes_it_game_by_game(tmp_path: 
     assert (settings["players"], settings["repeats"]) == ("rules, random", 1)
     assert {*settings["files"]} == {"games", "policy"}
     assert "is there already" in refused(*line, "--out", tmp_path / "leads.csv")
-    assert "has 8 games with a winner: --first-game 4 leaves too few" in refused(
+    assert "has 8 games with a winner, 4 of them from --first-game 4 on: needed are" in refused(
         *line[:3], "--first-game", 4, "--games", 5
     )

@@ -246,7 +246,8 @@ def records(
     chosen = won[first_game:][:games]
     if len(chosen) < (games or 1):
         raise InvalidRecordsError(
-            f"{file} has {pluralize(len(won), 'game')} with a winner: --first-game {first_game} leaves too few"
+            f"{file} has {pluralize(len(won), 'game')} with a winner, {len(chosen)} of them from --first-game "
+            f"{first_game} on: needed are {games or 'at least one'}"
         )
     positions, comparisons = Positions.of(chosen), []
     for agent in agents:

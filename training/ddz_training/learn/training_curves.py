@@ -54,7 +54,7 @@ class Stage:
         return next((line for line in reversed(self.evaluations) if line["opponent"] == opponent), None)
 
     def counter_at(self, column: str, evaluation: Mapping[str, str]) -> float:
-        """Return the value of a counter at the update of an evaluation, or 0 before the first update."""
+        """Return a counter's value at the update after which an evaluation was made, or 0 before the first."""
         return next((float(line[column]) for line in self.updates if line["update"] == evaluation["update"]), 0.0)
 
 

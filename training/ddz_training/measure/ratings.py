@@ -201,7 +201,7 @@ def _bootstrap_interval(replicates: Array, count: int) -> Interval:
 
 
 class Score(NamedTuple):
-    """A game for rating: two players, and the share of the game that the first one won.
+    """A game's result for rating: its two players, and the share of the game that the first one won.
 
     Attributes:
         deal: Names the deal.

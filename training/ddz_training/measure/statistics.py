@@ -146,7 +146,7 @@ def normal_interval(values: Sequence[float]) -> Interval:
 
 
 def share_interval(shares: Sequence[float], games: float = 2.0) -> Interval:
-    """Compute the mean of the shares that an agent won of each deal, with a 95 % interval.
+    """Compute an agent's mean share of the wins per deal, with a 95 % confidence interval.
 
     It is Wilson's interval for the *effective number of games*: as many independent games as have the variance of the
     shares' mean (E. L. Korn and B. I. Graubard, "Confidence intervals for proportions with small expected number of

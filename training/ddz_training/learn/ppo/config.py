@@ -42,7 +42,7 @@ RECIPES: dict[str, dict[str, Any]] = {
 
 @dataclass(frozen=True)
 class GamesConfig(TrainingSettings):
-    """Settings shared by every training on self-play games: games, networks, gradient steps and opponents.
+    """Settings shared by all training runs on self-play games: games, networks, updates and opponents.
 
     Attributes:
         objective: ``win``: the landlord gets ±1 and each peasant the opposite; ``stake``: the stake instead of 1.

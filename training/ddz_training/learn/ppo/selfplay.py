@@ -216,7 +216,7 @@ class SelfPlay(Training):
 
     @property
     def critic(self) -> Critic:
-        """The critic to save, whose values are used in training: the running average if there is one."""
+        """The critic that is saved and that values positions in training: the averaged one, if there is one."""
         return self.learner.trusted_critic
 
     def make_evaluation_policy(self) -> CompiledPolicy:

@@ -12,9 +12,9 @@ import pytest
 
 from ddz_agents.rules.agent import RulesAgent
 from ddz_env import Move, Rules, State
-from ddz_env.core.engine.layout import HANDS, SEAT
-from ddz_env.core.view import ROLES
-from ddz_env.playing.game import AgentFaultError, make_seat_generators, play_game
+from ddz_env.core.engine.layout import HANDS, MOVES, SEAT
+from ddz_env.core.view import ROLES, View
+from ddz_env.playing.game import AgentFaultError, make_seat_generators, notify_of_game, play_turn
 from ddz_env.playing.many import WaitingGames, Words
 from ddz_env.playing.registry import make_agent
 from ddz_env.support.errors import UnknownAgentError
@@ -22,6 +22,7 @@ from ddz_training.data.recording import Recording, record_games
 from ddz_training.data.sources import ImportedGame
 from ddz_training.measure import records
 from ddz_training.measure.errors import InvalidRecordsError
+from ddz_training.measure.lead_runs import LeadRun
 from ddz_training.measure.records import (
     GameLead,
     Positions,
@@ -54,6 +55,21 @@ class Watching(RulesAgent):
         return super().act_many(waiting)
 
 
+class Remembering:
+    """Plays its first legal move, and fails where it was not told every move before."""
+
+    def reset(self, seat: int, rules: Rules) -> None:
+        self.told = list[Move]()
+
+    def observe(self, seat: int, move: Move) -> None:
+        self.told.append(move)
+
+    def act(self, view: View, rng: np.random.Generator) -> Move:
+        assert self.told == [move for _, move in view.history], "moves are missing"
+        assert len(self.told) == view.row[MOVES]
+        return view.legal_moves()[0]
+
+
 class Failing(RulesAgent):
     """Fails in every move."""
 
@@ -61,10 +77,20 @@ class Failing(RulesAgent):
         raise ZeroDivisionError("no idea")
 
 
-def finished(state: State, agent: Any) -> State:
-    """The end of a game that an agent plays on in all seats, asked game by game."""
-    players = state.rules.players
-    return play_game(state.copy(), [agent] * players, make_seat_generators([0], players))
+def told(state: State, agents: Sequence[Any]) -> Sequence[Any]:
+    """The agents of all seats, told of a game and of its moves so far."""
+    for seat, agent in enumerate(agents):
+        notify_of_game(agent, seat, state.rules, state.history)
+    return agents
+
+
+def finished(state: State, agents: Sequence[Any]) -> State:
+    """The end of a game that agents play on in their seats, asked game by game."""
+    state, rngs = state.copy(), make_seat_generators([0], len(agents))
+    told(state, agents)
+    while not state.is_over:
+        play_turn(state, agents, rngs)
+    return state
 
 
 def landlord_won(over: State) -> int:
@@ -73,23 +99,28 @@ def landlord_won(over: State) -> int:
 
 def walked(games: Sequence[ImportedGame], spec: str) -> list[tuple[int, str, bool, float]]:
     """Every decision's game, role, agreement and gain, by playing each position to its end."""
-    agent, found = make_agent(spec), []
+    agents, found = [make_agent(spec) for _ in range(3)], list[tuple[int, str, bool, float]]()
     for number, game in enumerate(games):
         state = game.start.copy()
         for move in game.moves:
             before, role = state.copy(), state.role()
             state.step(move)
             if role is not None and before.stage == "play" and len(before.legal_moves()) > 1:
-                change = landlord_won(finished(state, agent) if not state.is_over else state)
-                change -= landlord_won(finished(before, agent))
-                same = agent.act(before.view(), np.random.default_rng(0)) == move
+                change = landlord_won(finished(state, agents))
+                change -= landlord_won(finished(before, agents))
+                same = told(before, agents)[before.seat].act(before.view(), np.random.default_rng(0)) == move
                 found.append((number, role, same, change if role == "landlord" else -change))
     return found
 
 
 @pytest.mark.parametrize(
     ("agent", "players", "rules"),
-    [("policy", "rules", "standard"), ("rules", "random", "douzero"), ("policy-v1", "policy", "bidding")],
+    [
+        ("policy", "rules", "standard"),
+        ("rules", "random", "douzero"),
+        ("policy-v1", "policy", "bidding"),
+        (f"{__name__}:Remembering", "rules", "bidding"),
+    ],
 )
 def test_every_decision_has_the_gain_that_a_slow_walk_finds(agent: str, players: str, rules: str) -> None:
     games = played(players, deals=3, rules=rules)
@@ -109,7 +140,7 @@ def test_the_changes_of_a_game_add_up_to_its_result_less_the_agents_own(agent: s
         assert difference == pytest.approx(lead.landlord_won - lead.agent_landlord_won)
         assert lead.landlord_won == landlord_won(game.final_state())
         if agent != DRAWING:
-            assert lead.agent_landlord_won == landlord_won(finished(game.start, make_agent(agent)))
+            assert lead.agent_landlord_won == landlord_won(finished(game.start, [make_agent(agent)] * 3))
 
 
 def test_an_agent_leads_itself_by_nothing_and_agrees_with_all_its_moves() -> None:
@@ -200,7 +231,7 @@ def test_a_blunder_costs_its_mover_the_game(
     assert not decisions.agreed[blunder]
 
 
-def test_games_that_say_nothing_and_agents_that_cannot_are_refused() -> None:
+def test_games_that_say_nothing_and_agents_that_fail_are_refused() -> None:
     with pytest.raises(InvalidRecordsError, match="of none"):
         Positions.of([])
     with pytest.raises(InvalidRecordsError, match="of douzero and standard"):
@@ -209,8 +240,6 @@ def test_games_that_say_nothing_and_agents_that_cannot_are_refused() -> None:
     with pytest.raises(InvalidRecordsError, match="record 1 has no winner"):
         Positions.of([*played("rules", deals=1), unfinished])
     positions = Positions.of(played("rules", deals=1))
-    with pytest.raises(InvalidRecordsError, match="'isuct' answers game by game"):
-        compare_with_agent(positions, "isuct")
     with pytest.raises(UnknownAgentError):
         compare_with_agent(positions, "ghost")
     with pytest.raises(AgentFaultError, match="no idea"):
@@ -224,14 +253,27 @@ def test_the_command_prints_the_comparison_and_writes_it_game_by_game(tmp_path: 
     shown = done(*line, "--out", tmp_path / "leads.csv").output
     assert "5 games of rules, random · standard rules" in shown
     assert "over rules" in shown
+    assert "Kinds of move, gains over rules" in shown
     settings, leads = read_format(tmp_path / "leads.csv", GameLead, "ddz-records-1")
     positions = Positions.of(played("rules", "random", deals=4)[2:7])
     assert leads == [
         lead for agent in ("rules", "policy") for lead in compute_game_leads(compare_with_agent(positions, agent), 2)
     ]
     assert (settings["players"], settings["repeats"]) == ("rules, random", 1)
-    assert {*settings["files"]} == {"games", "policy"}
-    assert "is there already" in refused(*line, "--out", tmp_path / "leads.csv")
+    assert {*settings["files"]} == {"policy"}
+    assert [*settings["games"]] == ["games.sqlite"]
+    assert "written under other settings (repeats: " in refused(*line, "--repeats", 2, "--out", tmp_path / "leads.csv")
     assert "has 8 games with a winner, 4 of them from --first-game 4 on: needed are" in refused(
         *line[:3], "--first-game", 4, "--games", 5
     )
+
+
+def test_an_agent_that_is_asked_game_by_game_goes_on_where_it_was_stopped(tmp_path: Path) -> None:
+    games = played("rules", deals=3)
+    searching = "isuct:iterations=12"
+    positions, part, whole = Positions.of(games, 5), LeadRun(games[:1], 5, seed=3), LeadRun(games, 5, seed=3)
+    part.measure_one_by_one(searching, part.store(tmp_path / "leads.csv", (searching,)))
+    store, calls = whole.store(tmp_path / "leads.csv", (searching,)), list[tuple[int, int]]()
+    whole.measure_one_by_one(searching, store, processes=2, on_progress=lambda *counts: calls.append(counts))
+    assert calls == [(1, 3), (2, 3), (3, 3)]
+    assert store.results == compute_game_leads(compare_with_agent(positions, searching, seed=3), 5)

@@ -18,7 +18,6 @@ from ddz_training.cli.options import (
     COUNT,
     NATURAL,
     Count,
-    OutputFile,
     Workers,
     deal_file_option,
     results_option,
@@ -215,7 +214,8 @@ def _print_results(results: play.BenchmarkResults) -> None:
     "--repeats", type=COUNT, default=1, help="Finish each position so often: agents that draw moves become steadier."
 )
 @option("--seed", type=NATURAL, default=0, help="Seed of agents that draw their moves.")
-@option("--out", type=OutputFile(".csv", new=True), help="Write what the players lead, game by game, here (FILE.csv).")
+@results_option
+@take_options_of(Workers, "workers")
 def records(
     file: Path,
     agents: tuple[str, ...],
@@ -224,6 +224,7 @@ def records(
     repeats: int,
     seed: int,
     out: Path | None,
+    workers: Workers,
 ) -> None:
     """Measure agents by recorded games of other players (GAMES: a data set, or a file for ddz record --from).
 
@@ -231,17 +232,16 @@ def records(
     Examples:
       ddz benchmark records douzero.jsonl
       ddz benchmark records matches.jsonl --agent policy --agent rules
-      ddz benchmark records douzero.jsonl --agent policy-v3 --agent policy:path=new.safetensors --games 1500
+      ddz benchmark records douzero.jsonl --agent neural-ismcts --games 300 --out leads.csv
     """
     from ddz_training.cli.tables import make_kinds_table, make_records_table
     from ddz_training.data.games import find_games_file
     from ddz_training.data.sources import read_won_games
-    from ddz_training.measure.provenance import Provenance, rules_to_settings
-    from ddz_training.measure.records import GameLead, Positions, compare_with_agent, compute_game_leads
-    from ddz_training.measure.store import write_csv
+    from ddz_training.measure.lead_runs import LeadRun, answers_many_games
+    from ddz_training.measure.provenance import digest_file, rules_to_settings
+    from ddz_training.measure.records import Comparison, compute_game_leads
 
     agents = tuple(dict.fromkeys(agents))
-    provenance = Provenance.of(agents).with_file("games", find_games_file(file))
     won, left_out = read_won_games(file)
     chosen = won[first_game:][:games]
     if len(chosen) < (games or 1):
@@ -249,18 +249,26 @@ def records(
             f"{file} has {pluralize(len(won), 'game')} with a winner, {len(chosen)} of them from --first-game "
             f"{first_game} on: needed are {games or 'at least one'}"
         )
-    positions, comparisons = Positions.of(chosen), []
-    for agent in agents:
-        with progress_bar("decisions") as on_progress:
-            comparisons.append(
-                compare_with_agent(positions, agent, repeats=repeats, seed=seed, on_progress=on_progress)
-            )
-    leads = [lead for comparison in comparisons for lead in compute_game_leads(comparison, first_game)]
+    run, rules, source = LeadRun(chosen, first_game, repeats, seed), chosen[0].start.rules, find_games_file(file)
     players = ", ".join(dict.fromkeys(player for game in chosen for player in game.players))
-    if out is not None:
-        about = {"players": players, "rules": rules_to_settings(positions.rules), "repeats": repeats, "seed": seed}
-        write_csv(out, {"format": "ddz-records-1", **about, **provenance.to_settings()}, GameLead, leads)
-    title = f"{pluralize(len(chosen), 'game')} of {players} · {positions.rules.name} rules"
-    print_table(make_records_table(leads, title))
+    about = {"rules": rules_to_settings(rules), "players": players}
+    about |= {"games": {source.name: digest_file(source)}} if source.is_file() else {}
+    store, comparisons = run.store(out, agents, about), dict[str, Comparison]()
+    for agent in agents:
+        if not answers_many_games(agent):
+            with work_under_bar("games", workers) as work:
+                run.measure_one_by_one(agent, store, **work)
+            continue
+        with progress_bar("decisions") as on_progress:
+            comparisons[agent] = run.compare(agent, on_progress)
+        leads = compute_game_leads(comparisons[agent], first_game)
+        store.add([lead for lead in leads if (lead.agent, lead.game) not in store.units])
+    keys = [(agent, number) for agent in agents for number in range(first_game, first_game + len(chosen))]
+    print_table(
+        make_records_table(
+            store.results_of(keys), f"{pluralize(len(chosen), 'game')} of {players} · {rules.name} rules"
+        )
+    )
     print_prose(f"Left out, without a winner or not whole: {left_out}." * bool(left_out), dim=True)
-    print_table(make_kinds_table(comparisons[0], _KINDS_SHOWN))
+    for comparison in list(comparisons.values())[:1]:
+        print_table(make_kinds_table(comparison, _KINDS_SHOWN))

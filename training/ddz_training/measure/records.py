@@ -20,7 +20,7 @@ technique for agent evaluation in imperfect information games", AAAI 2018).
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from typing import Annotated, Any, NamedTuple, Protocol
@@ -34,6 +34,7 @@ from ddz_env.core.engine.layout import LANDLORD, SEAT, STAGE, STAGE_OVER, TARGET
 from ddz_env.core.view import ROLES
 from ddz_env.envs.side_by_side import play_games_together
 from ddz_env.playing.agent import Agent
+from ddz_env.playing.game import make_seat_generators, notify_of_game, play_turn
 from ddz_env.playing.generators import make_agent_generator
 from ddz_env.playing.many import request_moves
 from ddz_training.measure.agent_pool import AgentPool, can_play_many_games
@@ -67,14 +68,18 @@ class Positions(NamedTuple):
 
     Attributes:
         rules: The rules of all games.
+        recorded: The games.
+        first_game: The number of the first of them in its file.
         rows: The engine's rows, shape ``[n, 32]``, uint64.
         rings: Their recent moves, shape ``[n, 16, 2]``, uint64.
-        games: The number of each position's game, shape ``[n]``, int64, ascending.
+        games: The index of each position's game, shape ``[n]``, int64, ascending.
         mains: The main group that was played there, shape ``[n]``, int64; -1 at the end.
         choices: Whether there was more than one move, shape ``[n]``, bool; False at the end.
     """
 
     rules: Rules
+    recorded: Sequence[ReplayableGame]
+    first_game: int
     rows: npt.NDArray[np.uint64]
     rings: npt.NDArray[np.uint64]
     games: npt.NDArray[np.int64]
@@ -82,33 +87,55 @@ class Positions(NamedTuple):
     choices: npt.NDArray[np.bool_]
 
     @classmethod
-    def of(cls, games: Iterable[ReplayableGame]) -> Positions:
+    def of(cls, games: Sequence[ReplayableGame], first_game: int = 0) -> Positions:
         """Replay recorded games, and collect their positions from the first card played on.
+
+        Args:
+            games: The games.
+            first_game: The number of the first of them in its file, by which an agent's draws are seeded.
 
         Raises:
             InvalidRecordsError: If there are none, one did not come to its end, or they are of different rules.
             IllegalMoveError: If a move is not legal.
         """
-        rows, rings, numbers, mains, choices, rules = [], [], [], [], [], set()
+        rows, rings, numbers, mains, choices = [], [], [], [], []
         for number, game in enumerate(games):
-            state = game.start.copy()
-            rules.add(state.rules)
-            for move in (*game.moves, None):
-                if state.stage == "play" or move is None:
-                    rows.append(state.row.copy())
-                    rings.append(state.ring.copy())
-                    numbers.append(number)
-                    mains.append(-1 if move is None else move.main)
-                    # Where one main group alone is legal, it is a last card or a pass: there are no kickers to choose.
-                    choices.append(move is not None and len(state.legal_actions()) > 1)
-                if move is not None:
-                    state.step(move)
+            for state, move in _replay(game):
+                rows.append(state.row.copy())
+                rings.append(state.ring.copy())
+                numbers.append(number)
+                mains.append(-1 if move is None else move.main)
+                # Where one main group alone is legal, it is a last card or a pass: there are no kickers to choose.
+                choices.append(move is not None and len(state.legal_actions()) > 1)
             if state.winner is None:
-                raise InvalidRecordsError(f"record {number} has no winner: leave out games that nobody won")
+                raise InvalidRecordsError(
+                    f"record {first_game + number} has no winner: leave out games that nobody won"
+                )
+        rules = {game.start.rules for game in games}
         if len(rules) != 1:
             names = " and ".join(sorted(each.name for each in rules)) or "none"
             raise InvalidRecordsError(f"strength is measured on games of one preset of rules; these are of {names}")
-        return cls(rules.pop(), np.array(rows), np.array(rings), np.array(numbers), np.array(mains), np.array(choices))
+        arrays = np.array(rows), np.array(rings), np.array(numbers), np.array(mains), np.array(choices)
+        return cls(rules.pop(), games, first_game, *arrays)
+
+    def seed_of(self, index: int) -> tuple[int, int]:
+        """Return what names a position among all of a file: its game's number there, and its place in the game."""
+        game = int(self.games[index])
+        return self.first_game + game, index - int(np.searchsorted(self.games, game))
+
+    def replay(self) -> Iterator[State]:
+        """Replay the games, and yield the state at each position, which knows all moves before; do not change it."""
+        return (state for game in self.recorded for state, _ in _replay(game))
+
+
+def _replay(game: ReplayableGame) -> Iterator[tuple[State, Move | None]]:
+    """Replay a game, and yield the state before each card play with the move, and at the end with None."""
+    state = game.start.copy()
+    for move in game.moves:
+        if state.stage == "play":
+            yield state, move
+        state.step(move)
+    yield state, None
 
 
 class ComparedDecisions(NamedTuple):
@@ -158,32 +185,27 @@ def compare_with_agent(
 
     Args:
         positions: Those of the games.
-        agent: A specification as for :func:`ddz_env.playing.registry.make_agent`, of an agent that answers for many
-            games at once (:func:`~ddz_training.measure.agent_pool.can_play_many_games`).
+        agent: A specification as for :func:`ddz_env.playing.registry.make_agent`.  An agent that can play many games
+            at once (:func:`~ddz_training.measure.agent_pool.can_play_many_games`) plays on from thousands of positions
+            side by side, any other from one after another.
         repeats: How often it finishes each of them; more than once is of use for an agent that draws its moves.
         seed: Seed of its draws.
         on_progress: Called with how many decisions are done, and how many there are.
 
     Raises:
         UnknownAgentError: If the agent does not exist.
-        InvalidRecordsError: If it cannot play many games at once.
         AgentFaultError: If it fails.
     """
     asked = np.flatnonzero(positions.choices)
     agreed, wins = np.zeros(len(asked)), np.zeros(len(positions.rows))
     with closing(AgentPool()) as agents:
-        made = agents.get(agent)
-        if not can_play_many_games(made):
-            raise InvalidRecordsError(
-                f"{agent!r} answers game by game, and these are many: name one like policy or rules, which answers for "
-                "many games at once"
-            )
+        seats = [agents.get(agent, seat) for seat in range(positions.rules.players)]
+        finish = _finish_side_by_side if can_play_many_games(seats[0]) else _finish_one_by_one
         for repeat in range(repeats):
             same, won = np.empty(len(asked), np.bool_), np.empty(len(asked), np.bool_)
-            for first in range(0, len(asked), _POSITIONS_AT_ONCE):
-                part = slice(first, first + _POSITIONS_AT_ONCE)
-                same[part], won[part] = _finish_positions(positions, asked[part], made, [seed, repeat])
-                on_progress(repeat * len(asked) + first + len(same[part]), repeats * len(asked))
+            for part, *known in finish(positions, asked, seats, [seed, repeat]):
+                same[part], won[part] = known
+                on_progress(repeat * len(asked) + part.stop, repeats * len(asked))
             agreed += same
             wins += _carry_back(positions, asked[~same], won[~same])
     return _make_comparison(agent, positions, asked, agreed / repeats, wins / repeats)
@@ -243,25 +265,36 @@ def _landlord_won(rows: npt.NDArray[np.uint64]) -> npt.NDArray[np.bool_]:
     return won
 
 
-def _finish_positions(
-    positions: Positions, which: npt.NDArray[np.intp], agent: Agent, seed: Sequence[int]
-) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
-    """Let an agent play given positions to the end, unless the agent's first move is the recorded one.
+Finished = tuple[slice, npt.NDArray[np.bool_], npt.NDArray[np.bool_]]
+"""Some of the positions asked for; whether the agent's move there is the recorded one, and whether the landlord wins
+if the agent plays on, False where the moves agree and nothing is played."""
+
+
+def _finish_side_by_side(
+    positions: Positions, which: npt.NDArray[np.intp], seats: Sequence[Agent], seed: Sequence[int]
+) -> Iterator[Finished]:
+    """Let an agent play many positions at once to the end, unless the agent's first move is the recorded one.
 
     Args:
         positions: All positions.
         which: The indices of those that are played, shape ``[n]``.
-        agent: Who plays.
+        seats: Who plays each seat; the first plays all, as agents that play many games at once can.
         seed: Seed of its draws.
-
-    Returns:
-        Whether the first move is the recorded one, and whether the landlord wins; False where it is not known.
     """
+    for first in range(0, len(which), _POSITIONS_AT_ONCE):
+        part = which[first : first + _POSITIONS_AT_ONCE]
+        yield slice(first, first + len(part)), *_finish_part(positions, part, seats[0], seed)
+
+
+def _finish_part(
+    positions: Positions, which: npt.NDArray[np.intp], agent: Agent, seed: Sequence[int]
+) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
+    """Return for some positions what a :data:`Finished` says of them, playing all of them at once."""
     rows, rings = positions.rows[which], positions.rings[which]
 
     @functools.cache
     def rng(index: int, seat: int) -> np.random.Generator:
-        return make_agent_generator([*seed, int(which[index]), seat])
+        return make_agent_generator([*seed, *positions.seed_of(int(which[index])), seat])
 
     _play_on(rows, rings, positions.rules, agent, rng, max_moves=1)
     agreed = (rows == positions.rows[which + 1]).all(axis=1)
@@ -270,6 +303,26 @@ def _finish_positions(
     _play_on(rest, recent, positions.rules, agent, lambda index, seat: rng(int(played_on[index]), seat))
     rows[played_on] = rest
     return agreed, _landlord_won(rows)
+
+
+def _finish_one_by_one(
+    positions: Positions, which: npt.NDArray[np.intp], seats: Sequence[Agent], seed: Sequence[int]
+) -> Iterator[Finished]:
+    """Do the same position after position, for agents that want to know all moves before, one in each seat."""
+    chosen = {index: place for place, index in enumerate(which.tolist())}
+    for index, state in enumerate(positions.replay()):
+        if index not in chosen:
+            continue
+        state = state.copy()
+        rngs = make_seat_generators([*seed, *positions.seed_of(index)], len(seats))
+        for seat, agent in enumerate(seats):
+            notify_of_game(agent, seat, state.rules, state.history)
+        play_turn(state, seats, rngs)
+        agrees = bool((state.row == positions.rows[index + 1]).all())
+        while not agrees and not state.is_over:
+            play_turn(state, seats, rngs)
+        place = chosen[index]
+        yield slice(place, place + 1), np.array([agrees]), _landlord_won(state.row[None])
 
 
 def _play_on(

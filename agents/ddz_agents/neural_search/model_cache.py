@@ -20,14 +20,15 @@ ROOM = 1 << 13
 
 
 class _AnswerCache(WritableAfterUnpickling):
-    """A dictionary from encoded positions to a model's outputs, emptied when it is full."""
+    """A cache from encoded positions to a model's outputs, emptied when it is full."""
 
     def __init__(self) -> None:
-        self._answers: dict[bytes, tuple[Floats, ...]] = {}
+        self._rows: dict[bytes, int] = {}
+        self._columns: list[Floats] = []
 
     def forget(self) -> None:
         """Empty the cache, so that every position is evaluated anew."""
-        self._answers = {}
+        self._rows = {}
 
     def look_up(self, positions: Bytes, evaluate: Callable[[npt.NDArray[np.intp]], tuple[Floats, ...]]) -> list[Floats]:
         """Return a model's outputs for a batch of encoded positions, evaluating each new position once.
@@ -36,14 +37,20 @@ class _AnswerCache(WritableAfterUnpickling):
             positions: Everything that an answer depends on, shape ``[n, bytes]``, int8.
             evaluate: Answers for some of the rows.
         """
-        keys = [position.tobytes() for position in positions]
-        if len(self._answers) + len(keys) > ROOM:
+        keys = positions.view(f"V{positions.shape[1]}").ravel().tolist()
+        if len(self._rows) + len(keys) > ROOM:
             self.forget()
-        new = {key: row for row, key in enumerate(keys) if key not in self._answers}
+        new = {key: place for place, key in enumerate(keys) if key not in self._rows}
         if new:
-            columns = evaluate(np.fromiter(new.values(), np.intp))
-            self._answers.update(zip(new, zip(*columns, strict=True), strict=True))
-        return [np.array(column) for column in zip(*(self._answers[key] for key in keys), strict=True)]
+            answers, first = evaluate(np.fromiter(new.values(), np.intp)), len(self._rows)
+            if not self._columns or len(self._columns[0]) < len(keys):
+                size = max(ROOM, len(keys))
+                self._columns = [np.empty((size, *answer.shape[1:]), answer.dtype) for answer in answers]
+            for column, answer in zip(self._columns, answers, strict=True):
+                column[first : first + len(new)] = answer
+            self._rows.update(zip(new, range(first, first + len(new)), strict=True))
+        rows = np.fromiter(map(self._rows.__getitem__, keys), np.intp, len(keys))
+        return [column[rows] for column in self._columns]
 
 
 class CachedModel:

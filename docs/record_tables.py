@@ -14,8 +14,8 @@ from ddz_training.measure.statistics import Interval
 from ddz_training.measure.store import read_format
 
 RECORDS = Path(__file__).parent / "results" / "records"
-DOUZERO = "douzero"
-"""The file of the games of players who have not been met."""
+DOUZERO, SEARCH = "douzero", "douzero-search"
+"""The files of the games of players who have not been met, by a policy and by a search."""
 
 
 @functools.cache
@@ -76,4 +76,31 @@ def records_douzero() -> str:
     return format_markdown_table(header, lines)
 
 
-TABLES: dict[str, Callable[[], str]] = {"records-controls": records_controls, "records-douzero": records_douzero}
+def search_over_policy() -> Sequence[Strength]:
+    """What the games that the search was measured by say of the policy, and of the search."""
+    search = _leads(SEARCH)
+    games = {lead.game for lead in search}
+    return estimate_strengths([*(lead for lead in _leads(DOUZERO) if lead.game in games), *search])
+
+
+def records_search() -> str:
+    """A policy and a search by the same games of DouZero."""
+    lines = [
+        (
+            f"`{each.agent}`",
+            f"{each.games:,}",
+            each.wins.text_with_range(to="–"),
+            *(role.text_with_range("+.1f") for role in each.roles),
+            each.over_first.text_with_range("+.1f") if number else "",
+        )
+        for number, each in enumerate(search_over_policy())
+    ]
+    header = ("agent", "games", "wins %", "landlord", "peasant after", "peasant before", "over the policy")
+    return format_markdown_table(header, lines)
+
+
+TABLES: dict[str, Callable[[], str]] = {
+    "records-controls": records_controls,
+    "records-douzero": records_douzero,
+    "records-search": records_search,
+}

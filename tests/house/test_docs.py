@@ -87,6 +87,13 @@ def test_records_say_of_players_who_were_met_what_matches_say() -> None:
         assert abs(by_records.mean - played) <= 0.015 or by_records.low <= played <= by_records.high
 
 
+def test_the_search_is_stronger_than_douzero_by_its_games_as_pages_say() -> None:
+    policy, search = record_tables.search_over_policy()
+    assert (policy.agent, search.agent, search.games) == ("policy-v3", "neural-ismcts", policy.games)
+    assert search.wins.low > 0.5
+    assert search.over_first.low > 0
+
+
 def test_the_model_card_is_of_weights_that_ship_and_hugging_face_reads_it() -> None:
     played = read_results(ROOT / "docs" / "results" / "policy_strength.csv")[0]["weights"]
     assert played in chain.from_iterable(POLICIES.values()), "the table names the policy that played"

@@ -212,22 +212,28 @@ def parse_initdata(initdata: Any, game: BotzoneGame) -> BotzoneDeal | None:
         publiccard = allocation[0][:_BOTTOM]
     deal = BotzoneDeal(allocation, [] if publiccard is None else publiccard)
     sizes = [_HAND if game.has_auction else _HAND + _BOTTOM, _HAND, _HAND]
-    if not _is_complete_deal(deal, game, sizes):
-        raise InvalidDealError(
-            f"allocation must give {', '.join(map(str, sizes))} of the 54 card ids, and publiccard {_BOTTOM}"
-            f"{'' if game.has_auction else ' of seat 0'}; got {short_repr(deal.allocation)}"
-        )
+    fault = _find_fault(deal, game, sizes)
+    if fault is not None:
+        raise InvalidDealError(fault)
     return deal
 
 
-def _is_complete_deal(deal: BotzoneDeal, game: BotzoneGame, sizes: list[int]) -> bool:
-    """Return whether a deal uses every card once and has the hand sizes and landlord cards of the game."""
+def _find_fault(deal: BotzoneDeal, game: BotzoneGame, sizes: list[int]) -> str | None:
+    """Return what is wrong with a deal's hand sizes, landlord cards or cards, or None if nothing is."""
     try:
-        cards = [card for hand in deal.allocation for card in hand] + deal.publiccard * game.has_auction
-        whole = sorted(cards) == list(range(NUM_CARDS)) and [len(hand) for hand in deal.allocation] == sizes
-        return whole and len(deal.publiccard) == _BOTTOM and (game.has_auction or {*deal.publiccard} <= {*cards[:20]})
+        dealt = [card for hand in deal.allocation for card in hand]
+        if [len(hand) for hand in deal.allocation] != sizes:
+            given = ", ".join(str(len(hand)) for hand in deal.allocation)
+            return f"allocation must have hands of {', '.join(map(str, sizes))} cards, not {given}"
+        if len(deal.publiccard) != _BOTTOM:
+            return f"publiccard must have {_BOTTOM} cards, not {short_repr(deal.publiccard)}"
+        if not game.has_auction and not {*deal.publiccard} <= {*deal.allocation[0]}:
+            return f"publiccard must be cards of seat 0, not {short_repr(deal.publiccard)}"
+        if sorted(dealt + deal.publiccard * game.has_auction) != list(range(NUM_CARDS)):
+            return f"the deal must have each card from 0 to {NUM_CARDS - 1} once; got {short_repr(deal.allocation)}"
     except TypeError:
-        return False
+        return f"allocation and publiccard must be lists of card numbers; got {short_repr(deal.allocation)}"
+    return None
 
 
 def last_two_moves(played: Sequence[Sequence[int]]) -> list[list[int]]:

@@ -140,7 +140,13 @@ def read_logs(path: Path) -> list[BotzoneLog]:
     try:
         return [read_log(text)]
     except BotzoneLogError:
-        matches = [read_log(line) for line in text.splitlines() if line.strip()]
+        lines = {number: line for number, line in enumerate(text.splitlines(), 1) if line.strip()}
+    matches = []
+    for number, line in lines.items():
+        try:
+            matches.append(read_log(line))
+        except BotzoneLogError as error:
+            raise BotzoneLogError(f"{path}, line {number}: {error}") from error
     if not matches:
         raise BotzoneLogError(f"{path} is empty: a log is JSON, one match or one per line")
     return matches

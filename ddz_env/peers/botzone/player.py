@@ -270,11 +270,11 @@ def answer_messages(
         InvalidAgentOptionError: If the agent looks at hidden cards.
     """
     player: BotzonePlayer | None = None
-    for line in filter(str.strip, lines):
+    for number, line in enumerate(filter(str.strip, lines), 1):
         try:
             message = json.loads(line)
         except ValueError as error:
-            raise InvalidRequestError(f"a message is a line of JSON: {error}") from error
+            raise InvalidRequestError(f"message {number} is not a line of JSON: {error}") from error
         with contextlib.redirect_stdout(sys.stderr):
             if player is None:
                 player = BotzonePlayer(agent, game_of_first_message(message), seed)

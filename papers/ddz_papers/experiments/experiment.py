@@ -232,7 +232,7 @@ def read_results_file(result: type[_Result], path: Path) -> SavedResults[_Result
         ResultsFileError: If it does not hold results.
     """
     settings, rows = read_results(path)
-    return SavedResults(parse_rows(result, rows), settings, path)
+    return SavedResults(parse_rows(result, rows, path), settings, path)
 
 
 def group_by(results: Iterable[_Result], *names: str, order: Iterable[Any] = ()) -> dict[Any, list[_Result]]:

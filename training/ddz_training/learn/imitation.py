@@ -329,7 +329,10 @@ def load_imitation_dataset(path: str | Path) -> ImitationDataset:
             or its rows are no decisions.
     """
     try:
-        pieces = [_read_choices(batch) for batch in read_batches(path, _COLUMNS)]
+        pieces, num_rows = [], 0
+        for batch in read_batches(path, _COLUMNS):
+            pieces.append(_read_choices(batch, num_rows))
+            num_rows += batch.num_rows
     except (IndexError, TypeError, ValueError) as error:
         if isinstance(error, DataSetError):
             raise
@@ -340,37 +343,51 @@ def load_imitation_dataset(path: str | Path) -> ImitationDataset:
     return ImitationDataset(firsts=np.concatenate([[0], np.cumsum(columns.pop("sizes"))]), **columns)
 
 
-def _read_choices(batch: Any) -> dict[str, npt.NDArray[Any]]:
-    """Convert a record batch's decisions with a choice to arrays for an :class:`ImitationDataset`."""
+def _read_choices(batch: Any, first_row: int) -> dict[str, npt.NDArray[Any]]:
+    """Convert a record batch's decisions with a choice to arrays for an :class:`ImitationDataset`.
+
+    Args:
+        batch: The batch.
+        first_row: The number of its first row, for errors.
+    """
     legal, visits = batch.column("legal"), batch.column("visits")
     options = legal.value_lengths().to_numpy()
     row = np.repeat(np.arange(len(options)), options)
     action = legal.flatten().to_numpy()
     if action.min(initial=0) < 0:
-        raise ValueError(f"action {action.min()} is negative")
+        raise ValueError(f"row {first_row + row[action.argmin()]}: action {action.min()} is negative")
     mask = np.zeros((len(options), NUM_ACTIONS), np.uint8)
     mask[row, action] = 1
     count = (action == batch.column("action").to_numpy()[row]).astype(np.int32)
     if (np.bincount(row[count > 0], minlength=len(options)) != 1).any():
         wrong = int((np.bincount(row[count > 0], minlength=len(options)) != 1).argmax())
-        raise ValueError(f"action {batch.column('action')[wrong].as_py()} is not among its legal actions")
+        chosen_action = batch.column("action")[wrong].as_py()
+        raise ValueError(f"row {first_row + wrong}: action {chosen_action} is not among its legal actions")
     searched = visits.is_valid().to_numpy(zero_copy_only=False)
     numbers = visits.value_lengths().to_numpy(zero_copy_only=False)
     if len(different := np.flatnonzero(searched & (numbers != options))):
         wrong = different[0]
-        raise ValueError(f"{options[wrong]} legal actions need as many visits, not {numbers[wrong]:.0f}")
+        raise ValueError(
+            f"row {first_row + wrong}: {options[wrong]} legal actions need as many visits, not {numbers[wrong]:.0f}"
+        )
     count[searched[row]] = visits.flatten().to_numpy()
     if count.min(initial=0) < 0:
-        raise ValueError(f"visits must be 0 or more, not {count.min()}")
-    if not np.bincount(row, count, len(options)).all():
-        raise ValueError("its visits are all 0: at least one legal action must have some")
+        raise ValueError(f"row {first_row + row[count.argmin()]}: visits must be 0 or more, not {count.min()}")
+    totals = np.bincount(row, count, len(options))
+    if not totals.all():
+        raise ValueError(
+            f"row {first_row + totals.argmin()}: its visits are all 0: at least one legal action must have some"
+        )
     taught = (options > 1)[row] & (count > 0)
     chosen = np.flatnonzero(options > 1)
     observations = batch.column("observation").flatten().to_numpy().reshape(-1, OBSERVATION_SIZE)
     if (observations < OBSERVATION.low).any() or (observations > OBSERVATION.high).any():
         place, byte = np.argwhere((observations < OBSERVATION.low) | (observations > OBSERVATION.high))[0]
         low, high = OBSERVATION.low[byte], OBSERVATION.high[byte]
-        raise ValueError(f"byte {byte} of its observation is {observations[place, byte]}, outside {low}..{high}")
+        raise ValueError(
+            f"row {first_row + place}: byte {byte} of its observation is {observations[place, byte]}, outside "
+            f"{low}..{high}"
+        )
     return {
         "observations": observations[chosen],
         "legal": np.packbits(mask[chosen], axis=1),

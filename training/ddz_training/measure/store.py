@@ -104,25 +104,29 @@ def _parse_number(cell: Any) -> float:
     return math.nan if cell is None else float(cell)
 
 
-def parse_rows(kind: type[_Result], rows: Iterable[Mapping[str, Any]]) -> list[_Result]:
+def parse_rows(kind: type[_Result], rows: Iterable[Mapping[str, Any]], source: object = "the file") -> list[_Result]:
     """Parse the rows of a results file into instances of a results dataclass.
 
     Args:
         kind: Their dataclass.
         rows: Cells by column.
+        source: Where they are from, for errors.
 
     Raises:
         ResultsFileError: If a cell is missing or holds something else.
     """
-    columns = result_columns(kind)
-    try:
-        return [kind(*[column.parse(row[column.name]) for column in columns]) for row in rows]
-    except KeyError as error:
-        raise ResultsFileError(f"a line lacks the column {error}") from error
-    except (AttributeError, TypeError, ValueError, OverflowError) as error:
-        raise ResultsFileError(
-            f"a line is not a result with the columns {', '.join(c.name for c in columns)}: {error}"
-        ) from error
+    columns, results = result_columns(kind), list[_Result]()
+    for number, row in enumerate(rows, 1):
+        try:
+            results.append(kind(*[column.parse(row[column.name]) for column in columns]))
+        except KeyError as error:
+            raise ResultsFileError(f"result {number} of {source} lacks the column {error}") from error
+        except (AttributeError, TypeError, ValueError, OverflowError) as error:
+            names = ", ".join(column.name for column in columns)
+            raise ResultsFileError(
+                f"result {number} of {source} is not one with the columns {names}: {error}"
+            ) from error
+    return results
 
 
 # --- Reading and writing ----------------------------------------------------------------------------------------------
@@ -194,7 +198,7 @@ def read_format(path: Path, kind: type[_Result], form: str) -> tuple[dict[str, A
         raise ResultsFileError(f"there is no file {path}") from error
     if settings.get("format") != form:
         raise ResultsFileError(f"{path} is of the format {short_repr(settings.get('format'))}, not {form!r}")
-    return settings, parse_rows(kind, rows)
+    return settings, parse_rows(kind, rows, path)
 
 
 def open_database(path: Path) -> sqlite3.Connection:
@@ -543,7 +547,7 @@ class ResultStore(Generic[_Result]):
                 f"{path} was written under other settings ({'; '.join(different)}); name another file or folder"
             )
         saved_units: dict[Key, list[_Result]] = {}
-        for result in parse_rows(self._kind, saved.rows):
+        for result in parse_rows(self._kind, saved.rows, path):
             saved_units.setdefault(self._key_of(result), []).append(result)
         complete = {key: results for key, results in saved_units.items() if self._per_key in (None, len(results))}
         self.units = {**complete, **self.units}  # what is in memory has fields that no file keeps

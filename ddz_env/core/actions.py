@@ -226,7 +226,9 @@ def check_action(action: object) -> int:
         InvalidMoveError: If there is no such id.
     """
     number = as_integer(action)
-    if number is None or not 0 <= number < NUM_ACTIONS:
+    if number is None:
+        raise InvalidMoveError(f"an action is one integer from 0 to {NUM_ACTIONS - 1}, not {short_repr(action)}")
+    if not 0 <= number < NUM_ACTIONS:
         raise InvalidMoveError(f"action {short_repr(action)} does not exist: ids run from 0 to {NUM_ACTIONS - 1}")
     return number
 

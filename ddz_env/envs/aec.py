@@ -37,6 +37,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Mapping
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar
 
 import gymnasium
@@ -57,7 +58,14 @@ from ddz_env.envs import outputs
 from ddz_env.envs.games import GameBatch, check_position, draw_random_seed, state_from_options
 from ddz_env.envs.stepping import ACT, BEGIN, ILLEGAL_REWARD, step_single_game
 from ddz_env.support.checks import as_integer, check_number, check_seed
-from ddz_env.support.errors import GameOverError, IllegalMoveError, InvalidOptionError, unknown_name_message
+from ddz_env.support.errors import (
+    DouDizhuError,
+    GameOverError,
+    IllegalMoveError,
+    InvalidOptionError,
+    unknown_name_message,
+)
+from ddz_env.support.options import Options, takes_options
 from ddz_env.support.threads import GamesLock
 
 __all__ = ["env", "parallel_env", "raw_env"]
@@ -146,6 +154,8 @@ class _EndAtIllegalAction(wrappers.OrderEnforcingWrapper):  # type: ignore[misc]
             self._end_game()
 
     def last(self, observe: bool = True) -> Any:
+        if not hasattr(self.game, "agent_selection"):
+            return super().last(observe)  # whose error says that reset comes first
         return self.env.last(observe)
 
     def _end_game(self) -> None:
@@ -160,6 +170,22 @@ class _EndAtIllegalAction(wrappers.OrderEnforcingWrapper):  # type: ignore[misc]
 
     def __str__(self) -> str:
         return str(self.env)
+
+
+@dataclass(frozen=True)
+class RawEnvOptions(Options):
+    """The options of :class:`raw_env`, whose docstring describes them."""
+
+    error: ClassVar[type[DouDizhuError]] = InvalidOptionError
+
+    _: KW_ONLY
+    rules: str | Rules = "standard"
+    render_mode: str | None = None
+    scoring: str | None = None
+    dtype: Any = "int8"
+    observation_key: str = "observation"
+    mask_key: str = "action_mask"
+    infos: str = "numbers"
 
 
 class raw_env(AECEnv):  # type: ignore[misc]
@@ -193,24 +219,15 @@ class raw_env(AECEnv):  # type: ignore[misc]
     }
     _infos: dict[str, dict[str, Any]]
 
-    def __init__(
-        self,
-        *,
-        rules: str | Rules = "standard",
-        render_mode: str | None = None,
-        scoring: str | None = None,
-        dtype: Any = "int8",
-        observation_key: str = "observation",
-        mask_key: str = "action_mask",
-        infos: str = "numbers",
-    ) -> None:
+    @takes_options(RawEnvOptions)
+    def __init__(self, options: RawEnvOptions) -> None:
         super().__init__()
-        self.rules = Rules.preset(rules)
-        self.render_mode, self._screen = render_mode, outputs.Screen(render_mode)
-        self.form = outputs.ObservationForm("dict", dtype, observation_key, mask_key)
-        self._text = outputs.is_text_wanted(infos)
+        self.rules = Rules.preset(options.rules)
+        self.render_mode, self._screen = options.render_mode, outputs.Screen(options.render_mode)
+        self.form = outputs.ObservationForm("dict", options.dtype, options.observation_key, options.mask_key)
+        self._text = outputs.is_text_wanted(options.infos)
         self._games = GameBatch(
-            1, self.rules, scoring, masks=True, observations=True, logs=True, infos=self.rules.players
+            1, self.rules, options.scoring, masks=True, observations=True, logs=True, infos=self.rules.players
         )
         self._bind_rows()
         self._lock = GamesLock()

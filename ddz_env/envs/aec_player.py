@@ -65,6 +65,7 @@ class AECPlayer:
         if not getattr(game, "agents", None) or game.terminations[game.agent_selection]:
             raise GameOverError("no game is running: env.reset() starts the next one")
         state = game.game_state()
+        seat = state.seat
         if game.beginning is not self._beginning:
             if env.action_space(game.agent_selection) != game.action_space(game.agent_selection):
                 raise InvalidOptionError(
@@ -72,8 +73,7 @@ class AECPlayer:
                 )
             self._beginning, self._num_known = game.beginning, None
             self._games += 1
-            self._rng = make_agent_generator([self._seed, self._games])
-        seat = state.seat
+            self._rng = make_agent_generator([self._seed, self._games, seat])
         self._num_known = notify_of_game(self.agent, seat, state.rules, state.history, self._num_known)
         action: int = call_agent(
             self.agent, seat, "act", self._staged.next_action, agent_input(self.agent, state), self._rng

@@ -38,7 +38,7 @@ from ddz_env.envs.games import check_num_games
 from ddz_env.envs.learner_games import LearnerGames
 from ddz_env.envs.opponents import add_partner
 from ddz_env.envs.outputs import RENDER_MODES, make_info
-from ddz_env.envs.stepping import INFO_WIDTH
+from ddz_env.envs.stepping import ILLEGAL_REWARD, INFO_WIDTH
 from ddz_env.support import checks
 from ddz_env.support.arrays import WritableAfterUnpickling
 from ddz_env.support.errors import DouDizhuError, InvalidMoveError, InvalidOptionError, short_repr
@@ -71,6 +71,7 @@ class LearnerOptions(Options):
     infos: str = "numbers"
     partner: Any = None
     deals: Any = None
+    illegal_reward: float = ILLEGAL_REWARD
 
 
 @dataclass(frozen=True)
@@ -114,6 +115,7 @@ class _LearnerEnv(WritableAfterUnpickling):
         opponents = add_partner(options.partner, options.opponents, options.role, Rules.preset(options.rules))
         game = options.rules, opponents, options.role, options.scoring
         settings |= {"log": options.render_mode is not None, "deals": options.deals}
+        settings["illegal_reward"] = checks.check_number("illegal_reward", options.illegal_reward)
         self._games = LearnerGames(count, *game, **settings)
         self._all = np.ones(count, np.bool_)
         self._source: Any = None  # np_random as it was at the last reset
@@ -148,8 +150,8 @@ class DouDizhuEnv(_LearnerEnv, gymnasium.Env[Any, "np.int64"]):
         role: ``"landlord"``, ``"peasant_down"``, ``"peasant_up"``, or ``"random"``: a seat is drawn for every game
             (with an auction this is the only choice).
         scoring: ``"win"``, ``"stake"`` or ``"botzone"``; the rules' own by default.
-        illegal_action: ``"terminate"``: an illegal action ends the game with reward -1 and ``info["illegal"]``;
-            ``"raise"``: it raises and leaves the game unchanged.
+        illegal_action: ``"terminate"``: an illegal action ends the game with ``illegal_reward`` and
+            ``info["illegal"]``; ``"raise"``: it raises and leaves the game unchanged.
         render_mode: ``"ansi"``, ``"rgb_array"``, ``"human"`` or None.  Pictures show what the learner may see.
         observation: ``"vector"``, or ``"dict"``: the vector and the mask of legal actions beside it.
         dtype: ``"int8"``, or ``"float32"``: scaled to 0..1.
@@ -159,6 +161,7 @@ class DouDizhuEnv(_LearnerEnv, gymnasium.Env[Any, "np.int64"]):
         partner: Who plays the other peasant where the role is a peasant's: anything that ``opponents`` takes, as
             an object that plays with the learner's weights.  By default it is one of the opponents.
         deals: Deals of your own instead of shuffled ones (:mod:`ddz_env.envs.deals`).
+        illegal_reward: Reward for an illegal action.  Where stakes are scored, choose one below what a game can lose.
 
     Raises:
         InvalidRulesError: If the preset or the scoring is unknown, or an auction decides on the role.

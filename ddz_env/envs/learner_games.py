@@ -93,7 +93,7 @@ def _carry_out_order(index: int, slots: Slots) -> bool:
         clear_outcome(game, slots.returns[index])
         game["decided"] = True
         if not is_action_legal(game["action"], slots.bits[index]):
-            game["reward"] = ILLEGAL_REWARD
+            game["reward"] = slots.illegal_reward
             game["illegal"] = True
             game["done"] = True
             game["status"] = FINISHED
@@ -237,12 +237,13 @@ class LearnerGames(GameBatch):
         renews: bool = False,
         new_arrays: bool = False,
         deals: Any = None,
+        illegal_reward: float = ILLEGAL_REWARD,
     ) -> None:
         rules = Rules.preset(rules)
         self._deals = None if deals is None else CustomDeals(deals, rules)
-        self.renews = renews and deals is None
         number = parse_role(role, rules)
         self._opponents = players = Opponents(opponents, role, rules, num_games, threads)
+        self.renews = renews and deals is None and not players.follow_game
         super().__init__(
             num_games,
             rules,
@@ -250,6 +251,7 @@ class LearnerGames(GameBatch):
             threads=threads,
             role=number,
             kinds=players.kinds,
+            illegal_reward=illegal_reward,
             renews=self.renews,
             masks=True,
             observations=True,
@@ -354,7 +356,8 @@ class LearnerGames(GameBatch):
         games = self.slots.games
         over = chosen & (games["status"] == FINISHED)
         if over.any() and (over := over & (games["decided"] | ~self.seeded)).any():
-            raise GameOverError(f"game {over.argmax()} is over: call reset")
+            what = "is over" if self.seeded[over.argmax()] else "has not begun"
+            raise GameOverError(f"{'the game' if self.num_games == 1 else f'game {over.argmax()}'} {what}: call reset")
         if refuse:
             indices = np.flatnonzero(chosen)
             refuse_illegal(checked[indices], self.slots.bits[indices], lambda wrong: f"game {indices[wrong]}")
@@ -388,7 +391,7 @@ class LearnerGames(GameBatch):
         while orders is not None:
             self.slots.games["order"] = orders
             run_chunks(step_learner_games, self.num_games, self.threads, self.slots, observations, masks)
-            self._opponents.notify_of_moves(self.state)
+            self._opponents.notify_of_moves(self.state, int(self.slots.games["learner"][0]))
             orders = self._request_opponent_moves() if self._opponents.in_python else None
 
     def _request_opponent_moves(self) -> npt.NDArray[Any] | None:

@@ -18,7 +18,7 @@ from ddz_env.core.rules import Rules
 from ddz_env.core.state import State
 from ddz_env.core.view import ROLES
 from ddz_env.envs.stepping import Slots
-from ddz_env.playing.agent import close_agent
+from ddz_env.playing.agent import close_agent, reset_agent
 from ddz_env.playing.game import call_agent, notify_of_game
 from ddz_env.playing.generators import make_agent_generator
 from ddz_env.playing.many import WaitingGames, has_act_many, request_moves
@@ -162,23 +162,43 @@ class Opponents(WritableAfterUnpickling):
         self._rules, self._threads = rules, threads
         # Opponents of a single game may follow it; opponents of many games cannot.
         self._followers = [one for one in self.in_python if not has_act_many(one.agent)] if count == 1 else []
-        self._num_notified = 0
+        self._num_notified: int | None = None
         self._rngs: dict[int, tuple[tuple[int, ...], np.random.Generator]] = {}
 
-    def begin(self, chosen: npt.NDArray[np.bool_]) -> None:
-        """Prepare opponents for new games: discard their generators, and notify agents that follow a single game."""
-        self._rngs = {index: entry for index, entry in self._rngs.items() if not chosen[index]}
-        self._num_notified = 0
-        for opponent in self._followers:
-            notify_of_game(opponent.agent, opponent.role, self._rules, ())
+    @property
+    def follow_game(self) -> bool:
+        """Whether an opponent is told of a single game: when it begins, and of every move."""
+        return bool(self._followers)
 
-    def notify_of_moves(self, state: Callable[[int], State]) -> None:
-        """Notify the opponents in a single game of the moves since the last call."""
-        if self._followers:
-            history = state(0).history
-            for opponent in self._followers:
-                notify_of_game(opponent.agent, opponent.role, self._rules, history, self._num_notified)
-            self._num_notified = len(history)
+    def begin(self, chosen: npt.NDArray[np.bool_]) -> None:
+        """Prepare opponents for new games by discarding their generators."""
+        self._rngs = {index: entry for index, entry in self._rngs.items() if not chosen[index]}
+        self._num_notified = None
+
+    def notify_of_moves(self, state: Callable[[int], State], learner_seat: int) -> None:
+        """Notify the opponents in a single game of the moves since the last call, and of the game itself if new.
+
+        Args:
+            state: Returns the state of a game by its index.
+            learner_seat: The seat that no opponent plays.
+        """
+        if not self._followers:
+            return
+        game = state(0)
+        for opponent in self._followers:
+            seats = self._seats_of(opponent, game, learner_seat)
+            if self._num_notified is None:
+                for seat in seats:
+                    call_agent(opponent.agent, seat, "reset", reset_agent, opponent.agent, seat, self._rules)
+            notify_of_game(opponent.agent, seats[0], self._rules, game.history, self._num_notified or 0)
+        self._num_notified = len(game.history)
+
+    def _seats_of(self, opponent: Opponent, game: State, learner_seat: int) -> list[int]:
+        """Return the seats that an opponent plays; before there is a landlord, one opponent plays all but one."""
+        players, number = self._rules.players, self.in_python.index(opponent)
+        seats = [(learner_seat + place) % players for place in range(1, players)]
+        roles = {seat: game.role(seat) for seat in seats}
+        return [seat for seat, role in roles.items() if role is None or self._by_role[ROLES.index(role)] == number]
 
     def choose_moves(self, waiting: npt.NDArray[np.intp], slots: Slots) -> None:
         """Choose a move in each game that waits for an opponent, and write the moves into the games' arrays.

@@ -118,6 +118,7 @@ class Slots(NamedTuple):
         rules: The rules array, shape ``[18]``, uint64.
         scoring: The number of the scoring.
         peasant_reward: What a peasant wins.
+        illegal_reward: What an illegal action of the learner's brings.
         role: The learner's role, ``RANDOM_ROLE`` or ``EVERYONE``.
         kinds: How the opponent of each role plays (:mod:`ddz_env.envs.opponents`), shape ``[players]``, int64.
         stride: By how much the number of a slot's game grows.
@@ -143,6 +144,7 @@ class Slots(NamedTuple):
     rules: Words
     scoring: int
     peasant_reward: float
+    illegal_reward: float
     role: int
     kinds: Integers
     stride: int
@@ -168,6 +170,7 @@ def allocate_slots(
     *,
     role: int = EVERYONE,
     kinds: Integers | None = None,
+    illegal_reward: float = ILLEGAL_REWARD,
     stride: int = 1,
     renews: bool = False,
     masks: bool = False,
@@ -185,6 +188,7 @@ def allocate_slots(
         scoring: A key of ``SCORINGS``.
         role: As in :class:`Slots`.
         kinds: As in :class:`Slots`; of no meaning without a learner.
+        illegal_reward: As in :class:`Slots`, likewise.
         stride: As in :class:`Slots`.
         renews: As in :class:`Slots`.
         masks: Whether masks are written as bytes.
@@ -207,6 +211,7 @@ def allocate_slots(
         rules=rules.words(),
         scoring=SCORINGS[scoring],
         peasant_reward=float(rules.peasant_reward),
+        illegal_reward=illegal_reward,
         role=role,
         kinds=np.zeros(3, np.int64) if kinds is None else kinds,
         stride=stride,

@@ -294,7 +294,9 @@ def _parse_agent_name(agent: str) -> tuple[str, Callable[..., Any], str]:
 
 def _check_agent(agent: Any, text: str, name: str) -> Agent:
     """Check that an object is an agent, and give it a name if it has no name."""
-    if isinstance(agent, type) or not callable(getattr(agent, "act", None)):
+    if isinstance(agent, type):
+        raise UnknownAgentError(f"{agent.__name__} is a class: give an object, as {agent.__name__}() makes it")
+    if not callable(getattr(agent, "act", None)):
         raise UnknownAgentError(f"{text} is not an agent: it needs a method act(view, rng) that returns a Move")
     if not hasattr(agent, "name"):
         try:

@@ -239,7 +239,7 @@ def test_refused_actions_leave_the_game_unchanged() -> None:
             env.step(wrong)
     for wrong in ("3", 1.5, 5.0, None, True, [5], np.array([5])):
         for each in (env, wrapped):
-            with pytest.raises(InvalidMoveError, match="ids run from 0 to 399"):
+            with pytest.raises(InvalidMoveError, match="an action is one integer from 0 to 399, not "):
                 each.step(wrong)
     assert pickle.dumps(env.game_state()) == pickle.dumps(wrapped.unwrapped.game_state()) == before
     assert env.agent_selection == "player_0"
@@ -261,6 +261,17 @@ def test_an_illegal_action_ends_the_game(make: Any) -> None:
     assert rewards == {"player_0": [-2.5], "player_1": [0.0], "player_2": [0.0]}
     env.reset()  # and it can be played again
     assert sum(len(r) for r in play(env, np.random.default_rng(0)).values()) > 3
+
+
+def test_slips_are_named() -> None:
+    with pytest.raises(InvalidOptionError, match=r"no option 'rule' \(did you mean 'rules'\?\)"):
+        dou_dizhu_v0.env(rule="mini")
+    env = dou_dizhu_v0.env()
+    with pytest.raises(AttributeError, match="agent_selection cannot be accessed before reset"):
+        env.last()
+    env.reset(seed=3)
+    with pytest.raises(InvalidMoveError, match="an action is one integer from 0 to 399, not None"):
+        env.step(None)
 
 
 def test_after_an_illegal_action_each_agent_sees_its_own_cards() -> None:

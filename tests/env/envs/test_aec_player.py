@@ -9,8 +9,7 @@ import pytest
 
 from ddz_env import Move, State, dou_dizhu_v0
 from ddz_env.peers import flat_action
-from ddz_env.playing.game import AgentFaultError, IllegalAgentMoveError, play_game
-from ddz_env.playing.generators import make_agent_generator
+from ddz_env.playing.game import AgentFaultError, IllegalAgentMoveError, make_seat_generators, play_game
 from ddz_env.playing.registry import make_agent
 from ddz_env.support.errors import GameOverError, InvalidOptionError
 from tests.listener import Listener
@@ -42,12 +41,12 @@ def _play(env: Any, players: dict[str, dou_dizhu_v0.AECPlayer]) -> State:
 @pytest.mark.parametrize(("agent", "rules"), AGENTS)
 def test_a_game_in_the_loop_is_the_game_of_play_game(agent: str, rules: str) -> None:
     env = dou_dizhu_v0.env(rules=rules)
-    players = {name: dou_dizhu_v0.AECPlayer(agent, seed) for seed, name in enumerate(env.possible_agents)}
+    players = {name: dou_dizhu_v0.AECPlayer(agent, seed=9) for name in env.possible_agents}
     env.reset(seed=5)
     for game in range(3):
         played = _play(env, players)
         agents = [make_agent(agent) for _ in players]
-        generators = [make_agent_generator([seat, game + 1]) for seat in range(len(agents))]
+        generators = make_seat_generators([9, game + 1], len(agents))  # no seat's draws are another's
         assert played.history == play_game(State.new(5, rules, game), agents, generators).history
         env.reset()
 

@@ -14,7 +14,7 @@ import pytest
 from gymnasium.utils.env_checker import check_env
 
 from ddz_agents.random import RandomAgent
-from ddz_env import PRESETS, Move, State, View
+from ddz_env import PRESETS, Move, Rules, State, View
 from ddz_env.core.engine.moves import draw_move, list_all_moves
 from ddz_env.core.engine.tables import MASK_WORDS
 from ddz_env.core.observation import observe
@@ -39,7 +39,12 @@ class First(Listener):
     def __init__(self) -> None:
         super().__init__()
         self.seen: list[View] = []
+        self.seats: list[int] = []
         self.closed = False
+
+    def reset(self, seat: int, rules: Rules) -> None:
+        super().reset(seat, rules)
+        self.seats.append(seat)
 
     def act(self, view: View, rng: np.random.Generator) -> Move:
         self.seen.append(view)
@@ -173,14 +178,19 @@ def test_python_opponents_see_a_view_and_hear_every_move() -> None:
     assert {view.seat for view in first.seen} == {0, 1}
     assert all(isinstance(view, View) and view.acting_seat == view.seat for view in first.seen)
     env.reset()
-    assert first.resets == 2
     env.close()
-    assert first.closed
+    assert (first.seats, first.closed) == ([0, 1, 0, 1], True), "a reset for each seat that it plays"
     first = First()
     env = DouDizhuEnv(opponents={"peasant_down": first, "peasant_up": Cheat()}, role="landlord")
     env.reset(seed=2)
     play(env, np.random.default_rng(3))
     assert {view.role for view in first.seen} == {"peasant_down"}
+    assert first.seats == [1]
+    first = First()
+    env = DouDizhuEnv(opponents=first, rules="bidding")
+    env.reset(seed=2)
+    play(env, np.random.default_rng(3))
+    assert {*first.seats} == {view.seat for view in first.seen}
 
 
 def test_a_peasants_partner_may_be_another_than_the_opponents() -> None:
@@ -254,10 +264,15 @@ def test_illegal_actions() -> None:
     assert observation in env.observation_space
     env.reset(seed=1)
     assert env.step(10**6)[1:3] == (-1.0, True)
+    costly = gymnasium.make(ID, rules="bidding", illegal_reward=-50)
+    costly.reset(seed=1)
+    assert costly.step(costly.unwrapped.action_masks().argmin())[1] == -50  # type: ignore[attr-defined]
+    with pytest.raises(InvalidOptionError, match="illegal_reward=nan must be a number"):
+        DouDizhuEnv(illegal_reward=np.nan)
     assert env.reset(seed=1)[1]["illegal"] == 0
 
     strict = DouDizhuEnv(role="landlord", illegal_action="raise")
-    with pytest.raises(GameOverError):
+    with pytest.raises(GameOverError, match="the game has not begun: call reset"):
         strict.step(1)
     strict.reset(seed=1)
     before = pickle.dumps(strict.game_state())

@@ -106,7 +106,9 @@ def test_an_object_that_can_act_is_an_agent_and_gets_a_name_if_it_has_none() -> 
     bare = _Bare()
     assert make_agent(bare) is bare
     assert bare.name == "_Bare"  # type: ignore[attr-defined]
-    for wrong in (3, None, RandomAgent, object()):
+    with pytest.raises(UnknownAgentError, match=r"RandomAgent is a class: give an object, as RandomAgent\(\) makes it"):
+        make_agent(RandomAgent)
+    for wrong in (3, None, object()):
         with pytest.raises(UnknownAgentError, match="needs a method act"):
             make_agent(wrong)
     with pytest.raises(UnknownAgentError, match="add an attribute name"):

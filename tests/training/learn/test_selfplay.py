@@ -523,6 +523,7 @@ def test_a_run_goes_on_from_a_file_to_the_bit_on_any_number_of_threads(tmp_path:
     resumed.step()
     assert_same(everything(run), everything(resumed))
     assert torch.equal(run.critic.value.weight, critic)
+    assert run.to_weights().critic is None, "which a search would ask, untrained as it is"
     with pytest.raises(CheckpointMismatchError, match="epsilon"):
         SelfPlay.resume(tmp_path / "file")
 
@@ -592,6 +593,7 @@ def test_values_are_trained_from_the_command_line(tmp_path: Path) -> None:
     shown = done(*train, 1, "--rules", "mini", "--threads", 1, *FEW).stderr
     assert " · loss " in shown
     assert "entropy" not in shown
+    assert "neural-ismcts" not in shown, "whose priors are probabilities, not values"
     done(*train, 2, "--resume")
     assert len((tmp_path / "curves.csv").read_text().splitlines()) == 3
     assert "epsilon: the checkpoint has 0.01" in refused(*train, 2, "--resume", "--epsilon", "0.5")

@@ -74,7 +74,7 @@ class SelfPlayOptions(RunOptions):
         resume: Resume from the checkpoint in --out.
         init: Start from these weights: of imitate, of an earlier run, or policy-v3.
         objective: win (default) or stake.
-        device: cpu (default), or cuda: the networks are on a GPU, with settings for one.
+        device: cpu (default), or cuda: the networks are on a GPU. Only selfplay has settings for one.
     """
 
     minutes: float | None = None
@@ -121,11 +121,12 @@ def _run_training(
     return run
 
 
-def _suggest_policy_commands(path: Path, rules: str, options: str = "") -> None:
-    """Suggest commands that let the trained policy play, alone and in a search."""
-    policy, search = f"policy:path={path}{options}", f"neural-ismcts:path={path}{options}"
+def _suggest_policy_commands(path: Path, rules: str, options: str = "", *, search: bool = True) -> None:
+    """Suggest commands that let the trained policy play, alone and, if it can guide one, in a search."""
+    policy, searcher = f"policy:path={path}{options}", f"neural-ismcts:path={path}{options}"
     suggest_command("to see how strong it is", "arena", policy, "rules", *rules_arguments(rules))
-    suggest_command("to search with it", "arena", search, policy, "--deals", 100, *rules_arguments(rules))
+    if search:
+        suggest_command("to search with it", "arena", searcher, policy, "--deals", 100, *rules_arguments(rules))
 
 
 # --- bars ------------------------------------------------------------------
@@ -260,7 +261,7 @@ def _train_on_own_games(kind: type[SelfPlay], options: SelfPlayOptions, settings
                 loop.train(follower, budget, out)
             return
         learned = _run_training(lambda: begin(processes), budget, policy, options.tensorboard, "continue with --resume")
-    _suggest_policy_commands(policy, learned.config.rules)
+    _suggest_policy_commands(policy, learned.config.rules, search=kind.has_critic)
 
 
 @train.command(cls=SettingsCommand, options=_import_sb3_config)

@@ -141,3 +141,4 @@ class DeepMonteCarlo(SelfPlay):
     config: DmcConfig
     config_type = DmcConfig
     learner_type = DmcLearner
+    has_critic = False

@@ -133,6 +133,8 @@ class SelfPlay(Training):
     config: GamesConfig
     config_type: ClassVar[type[GamesConfig]] = SelfPlayConfig
     learner_type: ClassVar[type[Learner]] = PpoLearner
+    has_critic: ClassVar[bool] = True
+    """Whether the critic is trained, and so saved with the weights."""
 
     def __init__(
         self,
@@ -224,7 +226,7 @@ class SelfPlay(Training):
         return CompiledPolicy(self.to_weights())
 
     def to_weights(self) -> Weights:
-        """Return the weights of the policy and the critic as saved to a file, with notes for its readers."""
+        """Return the weights of the policy, and of a trained critic, as saved to a file, with notes for its readers."""
         config, counters = self.config, self.counters
         notes = {
             "seed": config.seed,
@@ -237,7 +239,7 @@ class SelfPlay(Training):
         }
         return Weights.of(
             self.policy,
-            self.critic,
+            self.critic if self.has_critic else None,
             rules=config.rules,
             objective=config.objective,
             notes=notes,

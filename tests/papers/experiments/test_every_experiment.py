@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 from dataclasses import asdict, fields, replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -11,6 +10,7 @@ import numpy as np
 import pytest
 
 from ddz_env.support.options import format_option_value
+from ddz_papers import experiments
 from ddz_papers.determinization_2011 import mini_experiments
 from ddz_papers.experiments.experiment import Experiment, read_results_file
 from ddz_papers.experiments.registry import EXPERIMENTS, load_experiment, load_experiments
@@ -189,8 +189,9 @@ def test_the_experiment_of_the_guide_is_one(tmp_path: Path, monkeypatch: pytest.
     page = (ROOT / "docs" / "guides" / "extend" / "experiment.md").read_text(encoding="utf-8")
     program = page.partition("```python\n")[2].partition("```")[0]
     (tmp_path / "rockets.py").write_text(program, encoding="utf-8")
-    monkeypatch.syspath_prepend(tmp_path)
-    experiment = importlib.import_module("rockets").ROCKETS
+    monkeypatch.setattr(experiments, "__path__", [*experiments.__path__, str(tmp_path)])
+    monkeypatch.setitem(EXPERIMENTS, "rockets", page.partition('`"rockets": "')[2].partition('"')[0])
+    experiment = load_experiment("rockets")
     options = experiment.options(deals=300, processes=1)
     with pytest.raises(KeyboardInterrupt):
         experiment.run(options, tmp_path / "rockets.csv", killing)

@@ -21,7 +21,7 @@ from ddz_env.support.errors import UnknownAgentError
 from ddz_training.data.recording import Recording, record_games
 from ddz_training.data.sources import ImportedGame
 from ddz_training.measure import records
-from ddz_training.measure.errors import InvalidRecordsError
+from ddz_training.measure.errors import AgentFailedError, InvalidRecordsError
 from ddz_training.measure.lead_runs import LeadRun
 from ddz_training.measure.records import (
     GameLead,
@@ -74,6 +74,13 @@ class Failing(RulesAgent):
     """Fails in every move."""
 
     def act_many(self, waiting: WaitingGames) -> Words:
+        raise ZeroDivisionError("no idea")
+
+
+class Alone:
+    """Is asked game by game, and fails."""
+
+    def act(self, view: View, rng: np.random.Generator) -> Move:
         raise ZeroDivisionError("no idea")
 
 
@@ -263,6 +270,10 @@ def test_the_command_prints_the_comparison_and_writes_it_game_by_game(tmp_path: 
     assert {*settings["files"]} == {"policy"}
     assert [*settings["games"]] == ["games.sqlite"]
     assert "written under other settings (repeats: " in refused(*line, "--repeats", 2, "--out", tmp_path / "leads.csv")
+    again = done(*line, "--out", tmp_path / "leads.csv").output
+    assert "Kinds of move" not in again, "nothing is left to be measured"
+    assert shown.startswith(again.rstrip("\n"))
+    assert "of at most 18 cards" in refused(*line, "--agent", "cheating-minimax")
     assert "has 8 games with a winner, 4 of them from --first-game 4 on: needed are" in refused(
         *line[:3], "--first-game", 4, "--games", 5
     )
@@ -277,3 +288,7 @@ def test_an_agent_that_is_asked_game_by_game_goes_on_where_it_was_stopped(tmp_pa
     whole.measure_one_by_one(searching, store, processes=2, on_progress=lambda *counts: calls.append(counts))
     assert calls == [(1, 3), (2, 3), (3, 3)]
     assert store.results == compute_game_leads(compare_with_agent(positions, searching, seed=3), 5)
+    with pytest.raises(AgentFailedError, match=r"Alone' failed in game 5, seat 0, in act: ZeroDivisionError"):
+        whole.measure_one_by_one(f"{__name__}:Alone", whole.store(None, ()))
+    with pytest.raises(InvalidRecordsError, match="of douzero and standard"):
+        LeadRun([*games, *played("rules", deals=1, rules="douzero")])

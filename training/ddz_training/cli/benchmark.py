@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -28,6 +28,7 @@ from ddz_training.cli.renamed import RenamedGroup
 from ddz_training.measure.errors import InvalidBenchmarkRequestError, InvalidRecordsError
 
 if TYPE_CHECKING:
+    from ddz_training.data.sources import ImportedGame
     from ddz_training.measure.benchmark import play
     from ddz_training.measure.benchmark.field import DealList
 
@@ -209,7 +210,7 @@ def _print_results(results: play.BenchmarkResults) -> None:
 @argument("file", type=Path, metavar="GAMES")
 @option("--agent", "agents", multiple=True, default=("policy",), help="Who is measured; others are beside the first.")
 @option("--games", type=COUNT, help="How many games; by default all.")
-@option("--first-game", type=NATURAL, default=0, help="Number of the first game in the file.")
+@option("--first-game", type=NATURAL, default=0, help="Number of the first game, among those with a winner.")
 @option(
     "--repeats", type=COUNT, default=1, help="Finish each position so often: agents that draw moves become steadier."
 )
@@ -236,8 +237,9 @@ def records(
     """
     from ddz_training.cli.tables import make_kinds_table, make_records_table
     from ddz_training.data.games import find_games_file
-    from ddz_training.data.sources import read_won_games
-    from ddz_training.measure.lead_runs import LeadRun, answers_many_games
+    from ddz_training.data.sources import list_game_files, read_won_games
+    from ddz_training.measure.agent_pool import check_agents
+    from ddz_training.measure.lead_runs import LeadRun
     from ddz_training.measure.provenance import digest_file, rules_to_settings
     from ddz_training.measure.records import Comparison, compute_game_leads
 
@@ -249,26 +251,35 @@ def records(
             f"{file} has {pluralize(len(won), 'game')} with a winner, {len(chosen)} of them from --first-game "
             f"{first_game} on: needed are {games or 'at least one'}"
         )
-    run, rules, source = LeadRun(chosen, first_game, repeats, seed), chosen[0].start.rules, find_games_file(file)
-    players = ", ".join(dict.fromkeys(player for game in chosen for player in game.players))
-    about = {"rules": rules_to_settings(rules), "players": players}
-    about |= {"games": {source.name: digest_file(source)}} if source.is_file() else {}
+    run = LeadRun(chosen, first_game, repeats, seed)
+    table = [each for each in (find_games_file(file),) if each.is_file()]
+    at_once = {agent: check_agents([agent], rules=run.rules) for agent in agents}
+    about = {
+        "rules": rules_to_settings(run.rules),
+        "players": _list_players(won),
+        "games": {each.name: digest_file(each) for each in (table if table else list_game_files(file))},
+    }
     store, comparisons = run.store(out, agents, about), dict[str, Comparison]()
     for agent in agents:
-        if not answers_many_games(agent):
+        keys = [(agent, number) for number in range(first_game, first_game + len(chosen))]
+        if not at_once[agent]:
             with work_under_bar("games", workers) as work:
                 run.measure_one_by_one(agent, store, **work)
-            continue
-        with progress_bar("decisions") as on_progress:
-            comparisons[agent] = run.compare(agent, on_progress)
-        leads = compute_game_leads(comparisons[agent], first_game)
-        store.add([lead for lead in leads if (lead.agent, lead.game) not in store.units])
-    keys = [(agent, number) for agent in agents for number in range(first_game, first_game + len(chosen))]
-    print_table(
-        make_records_table(
-            store.results_of(keys), f"{pluralize(len(chosen), 'game')} of {players} · {rules.name} rules"
-        )
-    )
+        elif not store.has_units(keys):
+            with progress_bar("decisions") as on_progress:
+                comparisons[agent] = run.compare(agent, on_progress)
+            leads = compute_game_leads(comparisons[agent], first_game)
+            with store.open():  # nobody else adds to it from here on
+                store.add([lead for lead in leads if (lead.agent, lead.game) not in store.units])
+    numbers = range(first_game, first_game + len(chosen))
+    leads = store.results_of((agent, number) for agent in agents for number in numbers)
+    title = f"{pluralize(len(chosen), 'game')} of {_list_players(chosen)} · {run.rules.name} rules"
+    print_table(make_records_table(leads, title))
     print_prose(f"Left out, without a winner or not whole: {left_out}." * bool(left_out), dim=True)
     for comparison in list(comparisons.values())[:1]:
         print_table(make_kinds_table(comparison, _KINDS_SHOWN))
+
+
+def _list_players(games: Iterable[ImportedGame]) -> str:
+    """List the players of recorded games, each once."""
+    return ", ".join(dict.fromkeys(player for game in games for player in game.players))

@@ -62,7 +62,7 @@ class BenchmarkFileError(ResultsFileError):
 
 
 class InvalidRecordsError(DouDizhuError):
-    """Raised when recorded games allow no estimate of strength, or when an agent cannot finish them."""
+    """Raised when recorded games allow no estimate of strength."""
 
 
 class NotReproducedError(DouDizhuError):

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ddz_env.playing.registry import make_agent
-from ddz_training.measure.agent_pool import can_play_many_games
+from ddz_env import Rules
+from ddz_env.playing.game import AgentFaultError
+from ddz_training.measure.errors import AgentFailedError
 from ddz_training.measure.records import (
     Comparison,
     GameLead,
@@ -17,6 +18,7 @@ from ddz_training.measure.records import (
     ReplayableGame,
     compare_with_agent,
     compute_game_leads,
+    find_common_rules,
 )
 from ddz_training.measure.store import OnProgress, ResultStore, ignore_progress
 from ddz_training.measure.workers import Worker
@@ -32,15 +34,26 @@ class LeadRun:
 
     Attributes:
         games: The games.
-        first_game: The number of the first of them in its file.
+        first_game: The number of the first of them, among those of its file that somebody won.
         repeats: How often an agent finishes each position.
         seed: Seed of agents that draw their moves.
+
+    Raises:
+        InvalidRecordsError: If there are no games, or they are of different rules.
     """
 
     games: Sequence[ReplayableGame]
     first_game: int = 0
     repeats: int = 1
     seed: int = 0
+
+    def __post_init__(self) -> None:
+        find_common_rules(self.games)
+
+    @property
+    def rules(self) -> Rules:
+        """The rules of all games."""
+        return self.games[0].start.rules
 
     def store(
         self, path: Path | None, agents: Sequence[str], settings: Mapping[str, Any] | None = None
@@ -79,7 +92,7 @@ class LeadRun:
 
         Raises:
             WorkerDiedError: If a worker process died.
-            AgentFaultError: If the agent fails.
+            AgentFailedError: If the agent fails; the message names the game.
         """
         tasks = {(agent, number): number for number in range(self.first_game, self.first_game + len(self.games))}
         store.run_tasks(tasks, functools.partial(LeadWorker, self, agent), processes, on_progress)
@@ -97,16 +110,16 @@ class LeadWorker(Worker[int, Sequence[GameLead]]):
         self._run, self._agent = run, agent
 
     def work(self, number: int) -> Sequence[GameLead]:
-        """Measure the agent by the game with a number in its file."""
+        """Measure the agent by the game with a given number.
+
+        Raises:
+            AgentFailedError: If the agent fails.
+        """
         run = self._run
         one = LeadRun(run.games[number - run.first_game :][:1], number, run.repeats, run.seed)
-        return compute_game_leads(one.compare(self._agent), number)
-
-
-def answers_many_games(agent: str) -> bool:
-    """Return whether an agent plays on from thousands of positions side by side, in seconds.
-
-    Raises:
-        UnknownAgentError: If the agent does not exist.
-    """
-    return can_play_many_games(make_agent(agent))
+        try:
+            return compute_game_leads(one.compare(self._agent), number)
+        except AgentFaultError as fault:
+            raise AgentFailedError(
+                f"agent {self._agent!r} failed in game {number}, seat {fault.seat}, in {fault.phase}: {fault.reason}"
+            ) from fault

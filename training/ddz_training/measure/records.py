@@ -98,6 +98,7 @@ class Positions(NamedTuple):
             InvalidRecordsError: If there are none, one did not come to its end, or they are of different rules.
             IllegalMoveError: If a move is not legal.
         """
+        rules = find_common_rules(games)
         rows, rings, numbers, mains, choices = [], [], [], [], []
         for number, game in enumerate(games):
             for state, move in _replay(game):
@@ -111,12 +112,8 @@ class Positions(NamedTuple):
                 raise InvalidRecordsError(
                     f"record {first_game + number} has no winner: leave out games that nobody won"
                 )
-        rules = {game.start.rules for game in games}
-        if len(rules) != 1:
-            names = " and ".join(sorted(each.name for each in rules)) or "none"
-            raise InvalidRecordsError(f"strength is measured on games of one preset of rules; these are of {names}")
         arrays = np.array(rows), np.array(rings), np.array(numbers), np.array(mains), np.array(choices)
-        return cls(rules.pop(), games, first_game, *arrays)
+        return cls(rules, games, first_game, *arrays)
 
     def seed_of(self, index: int) -> tuple[int, int]:
         """Return what names a position among all of a file: its game's number there, and its place in the game."""
@@ -126,6 +123,19 @@ class Positions(NamedTuple):
     def replay(self) -> Iterator[State]:
         """Replay the games, and yield the state at each position, which knows all moves before; do not change it."""
         return (state for game in self.recorded for state, _ in _replay(game))
+
+
+def find_common_rules(games: Sequence[ReplayableGame]) -> Rules:
+    """Return the rules of recorded games.
+
+    Raises:
+        InvalidRecordsError: If there are none, or they are of different rules.
+    """
+    rules = {game.start.rules for game in games}
+    if len(rules) != 1:
+        names = " and ".join(sorted(each.name for each in rules)) or "none"
+        raise InvalidRecordsError(f"strength is measured on games of one preset of rules; these are of {names}")
+    return rules.pop()
 
 
 def _replay(game: ReplayableGame) -> Iterator[tuple[State, Move | None]]:

@@ -47,11 +47,13 @@ class PublicHistory(NamedTuple):
             uint64.
         start: The row before the first of them, hands empty; shape ``[32]``, uint64.
         played: What each seat has played, shape ``[3]``, uint64.
+        ring: The bids and answers before the first card play, as observations show them, shape ``[16, 2]``, uint64.
     """
 
     moves: Words
     start: Words
     played: Words
+    ring: Words
 
 
 def check_history(view: View) -> None:
@@ -71,12 +73,13 @@ def check_history(view: View) -> None:
 
 
 def read_public_history(view: View) -> PublicHistory:
-    """Return the card plays in a view's history, ready for replay, without bids and answers to doubling.
+    """Return the card plays in a view's history, ready for replay from the first lead, after all bids and answers.
 
     Raises:
         InconsistentHistoryError: If the history does not account for the cards played.
     """
     plays = [(seat, move) for seat, move in view.history if move.main < BID_ID]
+    answers = [(seat, move) for seat, move in view.history if move.main >= BID_ID]
     moves = np.zeros((len(plays), 3), np.uint64)
     for index, (seat, move) in enumerate(plays):
         moves[index] = seat, *move.words
@@ -90,8 +93,11 @@ def read_public_history(view: View) -> PublicHistory:
         start[at.KNOWN] = add_hand(row[at.KNOWN], row[at.PLAYED + int(row[at.LANDLORD])])
     start[at.SEAT] = start[at.OWNER] = moves[0, S_SEAT] if plays else row[at.SEAT]
     start[at.STAGE] = at.STAGE_PLAY
-    start[at.MOVES] = len(view.history) - len(plays)
-    return PublicHistory(moves, start, row[_PLAYED].copy())
+    start[at.MOVES] = len(answers)
+    ring = np.zeros((at.HISTORY_MOVES, at.HISTORY_WORDS), np.uint64)
+    for number, (seat, move) in enumerate(answers):
+        ring[number % at.HISTORY_MOVES, 1] = move.main | seat << 16  # a bid has no cards
+    return PublicHistory(moves, start, row[_PLAYED].copy(), ring)
 
 
 @inline_kernel
@@ -207,7 +213,7 @@ def history_log_likelihoods(
         return logs
     words = rules.words()
     rows = rewind_all(history, hands)
-    ring = np.zeros((at.HISTORY_MOVES, 2), np.uint64)
+    ring = history.ring.copy()
     for index in range(int(np.flatnonzero(weighed)[-1]) + 1):
         seat, main, kickers = history.moves[index]
         move = Move.from_words(int(main), int(kickers))

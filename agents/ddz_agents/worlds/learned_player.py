@@ -10,7 +10,6 @@ import numpy as np
 
 from ddz_agents.neural.model import Bytes, PolicyModel
 from ddz_agents.worlds.determinize import Reals, Words
-from ddz_env.core.engine.layout import HISTORY_MOVES
 from ddz_env.core.engine.step import apply_action
 from ddz_env.core.engine.tables import MASK_WORDS
 from ddz_env.core.notation import Move
@@ -51,7 +50,7 @@ class LearnedPlayer:
     def __init__(self, policy: PolicyModel) -> None:
         self.policy = policy
 
-    def log_likelihood(self, rows: Words, rules: Rules, seat: int, move: Move, ring: Words | None = None) -> Reals:
+    def log_likelihood(self, rows: Words, rules: Rules, seat: int, move: Move, ring: Words) -> Reals:
         """Return a move's log-probability in each position (see :class:`~ddz_agents.worlds.history.PlayerModel`).
 
         Args:
@@ -59,19 +58,18 @@ class LearnedPlayer:
             rules: The rules.
             seat: The seat to act.
             move: What it played.
-            ring: The moves before it, shape ``[16, 2]``, uint64; none if not given.
+            ring: The moves before it, shape ``[16, 2]``, uint64.
 
         Returns:
             Shape ``[n]``, float64.
         """
         words = rules.words()
-        recent = np.zeros((HISTORY_MOVES, 2), np.uint64) if ring is None else ring
         games = rows.copy()
         total = np.zeros(len(rows))
         for action in move.actions:
             observations = np.zeros((len(games), OBSERVATION_WORDS), np.uint64)
             masks = np.zeros((len(games), MASK_BYTE_WORDS), np.uint64)
-            _write_observations(games, recent, words, np.uint64(seat), observations, masks)
+            _write_observations(games, ring, words, np.uint64(seat), observations, masks)
             total += self._log_probabilities(observations.view(np.int8), mask_bytes(masks), action)
             _play_action(games, words, np.uint64(action))
         return total

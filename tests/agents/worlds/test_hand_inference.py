@@ -66,9 +66,11 @@ class Recorder:
 
     def __init__(self) -> None:
         self.asked: list[tuple[int, Move, Rows]] = []
+        self.rings: list[Rows | None] = []
 
     def log_likelihood(self, rows: Rows, rules: Rules, seat: int, move: Move, ring: Rows | None = None) -> FloatArray:
         self.asked.append((seat, move, rows.copy()))
+        self.rings.append(None if ring is None else ring.copy())
         return np.zeros(len(rows))
 
 
@@ -126,15 +128,17 @@ SHOWN = "robbing,doubling=true,showing=true"
 
 @pytest.mark.parametrize(("preset", "seed"), [("standard", 2), ("bidding", 5), ("botzone", 3), ("mini", 8), (SHOWN, 4)])
 def test_the_true_deal_is_set_back_to_the_true_positions(preset: str, seed: int) -> None:
-    """Oracle: replay the game itself and compare whole rows (all but the dealer's generator)."""
+    """Oracle: replay the game itself; compare whole rows (all but the dealer's generator) and the recent moves."""
     state, rng = State.new(seed=seed, rules=preset), RNG(seed)
     rows: list[Rows] = []
+    rings: list[Rows] = []
     while not state.is_over and len(rows) < 40:
         in_play = state.stage == "play"
-        before = state.row.copy()
+        before, recent = state.row.copy(), state.ring.copy()
         state.step(RandomAgent().act(state.view(), rng))
         if in_play:
             rows.append(before)
+            rings.append(recent)
     recorder = Recorder()
     story = read_public_history(state.view(0))
     weighed = np.ones(len(story.moves), np.bool_)
@@ -146,6 +150,7 @@ def test_the_true_deal_is_set_back_to_the_true_positions(preset: str, seed: int)
     for row, (_, _, seen) in zip(rows, recorder.asked, strict=True):
         row[layout.RNG] = 0
         assert (seen[0] == row).all()
+    assert np.array_equal(recorder.rings, rings)
 
 
 def test_the_searchers_own_decisions_never_weigh() -> None:

@@ -43,7 +43,7 @@ from ddz_training.learn.loop import (
 )
 from ddz_training.learn.ppo import ppo, selfplay
 from ddz_training.learn.ppo.config import SelfPlayConfig
-from ddz_training.learn.ppo.ppo import RolloutPolicies, collect_rollout
+from ddz_training.learn.ppo.ppo import Learner, RolloutPolicies, collect_rollout
 from ddz_training.learn.ppo.selfplay import CurveLine, SelfPlay, new_games, new_generator
 from ddz_training.learn.strength import Evaluation, measure_strength
 from ddz_training.learn.threads import Threads
@@ -398,6 +398,27 @@ def test_starting_from_weights_begins_where_they_ended() -> None:
     if not torch.cuda.is_available():
         with pytest.raises(InvalidTrainingError, match="PyTorch finds no GPU here: train with --device cpu"):
             SelfPlay(small_config(device="cuda"), 1)
+
+
+@pytest.mark.parametrize("kind", [SelfPlay, DeepMonteCarlo])
+def test_the_step_size_rises_over_the_first_steps_of_a_run_in_however_many_updates(
+    kind: type[SelfPlay], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config = (small_config if kind is SelfPlay else dmc_config)(learning_rate=2**-10, warmup_steps=20)
+    run, rates, take_step = kind(config, 1), list[float](), Learner._step
+
+    def spy(learner: Learner, *arguments: Any) -> dict[str, float]:
+        rates.append(learner.optimizer.param_groups[0]["lr"])
+        return take_step(learner, *arguments)
+
+    monkeypatch.setattr(Learner, "_step", spy)
+    run.step()
+    assert 0 < len(rates) < 20
+    run.save_checkpoint(tmp_path / CHECKPOINT)
+    resumed = kind.resume(tmp_path / CHECKPOINT, 1)
+    while len(rates) <= 20:
+        resumed.step()
+    assert rates == [2**-10 * min(1.0, (step + 1) / 20) for step in range(len(rates))]
 
 
 def test_what_is_saved_are_running_averages_over_what_there_is_at_first() -> None:

@@ -516,15 +516,21 @@ class Learner(ABC):
         )
         total, (decisions,) = dict[str, float](), self.processes.sum_numbers(len(usable))
         steps = math.ceil(decisions / (self.processes.size * config.minibatch))
+        taken = self._count_steps_taken()
         for epoch in range(config.update_epochs if decisions else 0):
             for step, rows in enumerate(np.array_split(usable[rng.permutation(len(usable))], steps)):
-                warmth = 1.0 if update else min(1.0, (epoch * steps + step + 1) / max(1, config.warmup_steps))
+                warmth = min(1.0, (taken + epoch * steps + step + 1) / max(1, config.warmup_steps))
                 for group in self.optimizer.param_groups:
                     group["lr"] = rate * warmth
                 for name, number in self._step(rollout, rows, spent, update >= config.critic_warmup_updates).items():
                     total[name] = total.get(name, 0.0) + number
         means = self.processes.sum_numbers([*total.values()]) / max(config.update_epochs * decisions, 1)
         return dict(zip(total, means.tolist(), strict=True))
+
+    def _count_steps_taken(self) -> int:
+        """Count the run's gradient steps so far by Adam's own count, which checkpoints keep."""
+        # The largest: the policy takes no step while only the critic learns, and deep Monte Carlo trains no critic.
+        return max((int(state["step"]) for state in self.optimizer.state.values()), default=0)
 
     def _step(
         self, rollout: Rollout, rows: npt.NDArray[np.intp], spent: float, learns_policy: bool

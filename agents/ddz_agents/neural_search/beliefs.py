@@ -68,9 +68,11 @@ class Beliefs:
         Returns:
             The particles; None where there is nothing to infer from, or no time.
         """
+        if not self._particles:
+            return None
         moves, particles = max(1, len(view.history)), self._particles
         if self._milliseconds is not None:
-            particles = min(particles, int(self._milliseconds / (self._price * moves)))
+            particles = int(min(particles, self._milliseconds / (self._price * moves)))
         if not particles:
             self._price /= 2
             return None

@@ -12,6 +12,7 @@ import pytest
 from ddz_agents.neural.model import Bytes, Floats, LeafValue, PolicyModel
 from ddz_agents.neural.weights import Weights, save_weights
 from ddz_agents.neural_search.agent import ModelSearchAgent, ModelSearchOptions, NeuralSearchAgent, NeuralSearchOptions
+from ddz_agents.neural_search.beliefs import Beliefs
 from ddz_agents.neural_search.priors import PolicyPrior
 from ddz_agents.neural_search.search import Search, SearchOptions
 from ddz_agents.neural_search.values import PolicyValue, random_playouts
@@ -373,6 +374,16 @@ def test_worlds_are_weighed_by_whom_the_option_names() -> None:
     assert not np.array_equal(drawn()[0], drawn(worlds="particles")[0])
     names = {worlds: len(NeuralSearchOptions(worlds=worlds).files()) for worlds in ("belief", "particles", "uniform")}
     assert names["belief"] == names["particles"] + 1 == names["uniform"] + 1
+
+
+@pytest.mark.parametrize(("particles", "milliseconds", "decisions"), [(0, 50.0, 1100), (5, 1e308, 1)])
+def test_no_particles_and_endless_time_are_no_obstacle(particles: int, milliseconds: float, decisions: int) -> None:
+    """The price of a particle halves where none is drawn: without particles it once fell to zero."""
+    beliefs = Beliefs(Uniform(), particles, None, milliseconds=milliseconds)
+    view, rng = after(State.new(3), 9).view(), np.random.default_rng(0)
+    for _ in range(decisions):
+        known = beliefs.infer(view, rng)
+        assert (0 if known is None else len(known)) == particles
 
 
 def test_leaves_are_valued_by_what_can_value_them(tmp_path: Path) -> None:

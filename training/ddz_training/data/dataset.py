@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from ddz_env.support.atomic_files import replace_file
 from ddz_training.data.games import GameFile, read_games
-from ddz_training.data.table import COLUMNS, DEALS_PER_TABLE, TABLES, check_tables, read_metadata, write_table
+from ddz_training.data.table import COLUMNS, DEALS_PER_TABLE, TABLES, check_tables, is_complete, write_table
 from ddz_training.measure.duplicate import LETTERS
 from ddz_training.measure.markdown import format_markdown_table
 from ddz_training.measure.store import locked_for_writing
@@ -40,7 +40,7 @@ class DataSet(NamedTuple):
 def write_data_set(folder: Path, on_table: Callable[[int, int], None] = lambda done, total: None) -> DataSet:
     """Write a data set's tables and card from the recorded games in its folder, and return its size.
 
-    Tables that are complete are left as they are.
+    Complete tables are left as they are.  Tables with the observations or actions of another version are written again.
 
     Args:
         folder: The folder, with ``games.sqlite``.
@@ -61,7 +61,7 @@ def write_data_set(folder: Path, on_table: Callable[[int, int], None] = lambda d
     rows = 0
     with locked_for_writing(folder / CARD):
         for done, (path, games) in enumerate(shards, 1):
-            if path.is_file() and read_metadata(path)["games"] == len(games):
+            if is_complete(path, len(games)):
                 rows += pq.read_metadata(path).num_rows
             else:
                 rows += write_table(path, file, games)

@@ -231,6 +231,32 @@ def read_metadata(path: Path) -> Mapping[str, Any]:
     Raises:
         DataSetError: If it is not one of our tables, or one for other observations or actions.
     """
+    about = _read_about(path)
+    if about.get("fingerprint") != fingerprint():
+        raise DataSetError(
+            f"{path} was written for observations or actions with the fingerprint "
+            f"{short_repr(about.get('fingerprint'))}, those of this package have {fingerprint()!r}: write the tables "
+            "again from the recorded games (ddz record)"
+        )
+    return about
+
+
+def is_complete(path: Path, games: int) -> bool:
+    """Return whether a table exists with this number of games and with the observations and actions of this package.
+
+    If not, it has to be written from its games.
+
+    Raises:
+        DataSetError: If there is a file that is not one of our tables.
+    """
+    if not path.is_file():
+        return False
+    about = _read_about(path)
+    return (about.get("fingerprint"), about.get("games")) == (fingerprint(), games)
+
+
+def _read_about(path: Path) -> Mapping[str, Any]:
+    """Read the metadata of a table, which any version of this package may have written."""
     check_tables()
     import pyarrow as pa
     import pyarrow.parquet as pq
@@ -244,12 +270,6 @@ def read_metadata(path: Path) -> Mapping[str, Any]:
         raise DataSetError(f"{path} is not a table of decisions: it has no metadata of this package (kind {KIND!r})")
     if kind != KIND:
         raise DataSetError(f"{path} is not a table of decisions: its kind is {short_repr(kind)}, not {KIND!r}")
-    if about.get("fingerprint") != fingerprint():
-        raise DataSetError(
-            f"{path} was written for observations or actions with the fingerprint "
-            f"{short_repr(about.get('fingerprint'))}, those of this package have {fingerprint()!r}: write the tables "
-            "again from the recorded games (ddz record)"
-        )
     return dict(about)
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
+import dataclasses
 import io
 import re
 import runpy
@@ -27,6 +29,7 @@ from ddz_env.core.observation import OBSERVATION
 from ddz_env.support.errors import format_command
 from ddz_training.cli.options import WEIGHTS_OR_ID
 from ddz_training.cli.train import train_under_bar
+from ddz_training.learn import processes
 from ddz_training.learn.dmc import DeepMonteCarlo, DmcConfig, monte_carlo_returns, sample_epsilon_greedy
 from ddz_training.learn.errors import CheckpointError, CheckpointMismatchError, InvalidTrainingError
 from ddz_training.learn.input_layers import GpuInputLayer, InputLayer, forward_critic
@@ -45,6 +48,7 @@ from ddz_training.learn.ppo import ppo, selfplay
 from ddz_training.learn.ppo.config import SelfPlayConfig
 from ddz_training.learn.ppo.ppo import Learner, RolloutPolicies, collect_rollout
 from ddz_training.learn.ppo.selfplay import CurveLine, SelfPlay, new_games, new_generator
+from ddz_training.learn.processes import Processes
 from ddz_training.learn.strength import Evaluation, measure_strength
 from ddz_training.learn.threads import Threads
 from ddz_training.measure.errors import OtherVersionWarning
@@ -585,6 +589,18 @@ def test_a_run_is_begun_resumed_and_started_from(tmp_path: Path) -> None:
     new = ("train", "selfplay", "--out", tmp_path / "none", "--updates", 1)
     assert WEIGHTS_OR_ID.convert("policy-v3", None, None).is_file()
     assert "policy-v0: there is no such file" in refused(*new, "--init", "policy-v0")
+
+
+def test_processes_of_a_run_on_gpus_are_told_to_name_them_when_they_resume_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = SelfPlay(small_config(), 1)
+    run.config = dataclasses.replace(run.config, device="cuda")
+    (tmp_path / CHECKPOINT).touch()
+    monkeypatch.setattr(SelfPlay, "resume", lambda *arguments: run)
+    monkeypatch.setattr(processes, "join_processes", lambda device: contextlib.nullcontext(Processes(0, 2)))
+    message = refused("train", "selfplay", "--out", tmp_path, "--updates", 1, "--resume")
+    assert "the processes of this run train on cuda: add --device cuda" in message
 
 
 def test_the_page_s_term_of_the_loss_and_its_statistic_are_learned_from_and_written(tmp_path: Path) -> None:

@@ -246,7 +246,13 @@ def _train_on_own_games(kind: type[SelfPlay], options: SelfPlayOptions, settings
         if options.resume and init:
             raise CommandLineError("--resume continues with the run's own weights: leave out --init")
         if options.resume:
-            return kind.resume(checkpoint, threads, wanted, processes)
+            run = kind.resume(checkpoint, threads, wanted, processes)
+            if processes.size > 1 and run.config.device != (device or "cpu"):  # by which the processes were joined
+                run.close()
+                raise CommandLineError(
+                    f"the processes of this run train on {run.config.device}: add --device {run.config.device}"
+                )
+            return run
         start, config = None if init is None else load_weights(init), kind.config_type.for_device(device)
         if start is not None:
             config = dataclasses.replace(config, architecture=start.architecture)

@@ -417,18 +417,23 @@ drives says nothing."""
 
 
 def speed_ratios() -> str:
-    """Ours, the peer where there is one, and the ratio; of the batch only the fastest form."""
+    """Ours, the peer where there is one, which two these are, and the ratio; of the batch only the fastest form."""
     _, rows = _measured()
     ours = {row["name"]: row for row in rows}
     shown = [row for row in rows if row["title"].startswith(_ALIKE)]
     lines = [
-        (row["title"], _speed(ours[row["beside"]]), _speed(row), row["name"], _ratio(row))
+        (row["title"], _speed(ours[row["beside"]]), _speed(row), _which_two(row), _ratio(row))
         for row in shown
         if row["beside"]
     ]
     fastest = [row for row in shown if "batch" in row["title"]][-1:]
     lines += [(f"{row['title']}: {row['name']}", _speed(row), "", "", "") for row in fastest]
     return format_markdown_table(("what", "ddz-env", "peer", "which", "ratio"), lines)
+
+
+def _which_two(row: Mapping[str, Any]) -> str:
+    """Name ours and the peer, in the order of their columns."""
+    return f"{row['beside'].removeprefix('ddz-env ')} v {row['name']}"
 
 
 TABLES: dict[str, Callable[[], str]] = {

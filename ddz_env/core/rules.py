@@ -184,8 +184,8 @@ class Rules(Options):
         """Return the rules of a named preset, with the given fields changed.
 
         Args:
-            name: A key of ``PRESETS``, with options behind it if wanted (``bidding,doubling=true``), or a
-                :class:`Rules`, which is passed through.
+            name: A key of ``PRESETS``, optionally followed by options (``bidding,doubling=true``), or a :class:`Rules`,
+                which is passed through.
             **changes: Fields to replace.
 
         Raises:

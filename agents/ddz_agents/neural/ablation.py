@@ -1,7 +1,8 @@
 """The agent ``policy-without``: a policy with one input removed, to measure how much that input is worth.
 
 The weights of the input's columns in the first layer are zero, as if all its columns were.  Inputs overlap: the bytes
-of the table hold the own hand too, so a policy without ``hand`` has lost the thresholds and chains, not the cards.
+of the table hold the seat's own hand too, so a policy without ``hand`` has lost the thresholds and chains, not the
+cards.
 """
 
 from __future__ import annotations

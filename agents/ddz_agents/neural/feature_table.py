@@ -37,8 +37,8 @@ HEAD = features.FIRST_MOVE
 """Bytes before the history."""
 
 TAIL, TAIL_END = OBSERVATION.offsets["role"], OBSERVATION.offsets["over"] + 1
-"""The bytes behind the history; a feature that is added behind them becomes an input of its own."""
-"""The first byte behind it."""
+"""The bytes after the history; a feature that is added after them becomes an input of its own."""
+"""The first byte after them."""
 
 HAND, UNSEEN, TARGET, KEY, PENDING, KICKERS = (
     OBSERVATION.offsets[name] for name in ("hand", "unseen", "target", "target_key", "pending_body", "kickers")
@@ -66,7 +66,7 @@ def _lay_out_fields(*fields: tuple[str, int]) -> tuple[dict[str, int], int]:
 DECISION_BYTES, DECISION_SIZE = _lay_out_fields(
     ("observation", OBSERVATION.size),
     ("concealed", CONCEALED.size),
-    ("left", NUM_RANKS),  # the own hand without what the move in progress has taken
+    ("left", NUM_RANKS),  # the seat's own hand without what the move in progress has taken
     ("signs", features.SIGN_BYTES),  # features.write_pass_signs
     ("against_rules", 1),  # whether the rule agent is known to play the other side
 )
@@ -85,8 +85,8 @@ DECISION_HANDS = 4
 # --- The tables -------------------------------------------------------------------------------------------------------
 
 SCALED, AT_LEAST, CHAIN, PROSPECT = range(4)
-"""What a column says: a byte, scaled; whether a byte reaches a threshold; whether the own hand holds a chain; a number
-about how a hand can be played out."""
+"""What a column says: a byte, scaled; whether a byte reaches a threshold; whether the seat's own hand holds a chain; a
+number about how a hand can be played out."""
 
 
 class FeatureColumn(NamedTuple):
@@ -197,13 +197,13 @@ def policy_inputs(history: int = HISTORY) -> FeatureTable:
         ),
         FeatureGroup(
             "state",
-            "the bytes behind the history, scaled: role, stage and the like",
+            "the bytes after the history, scaled: role, stage and the like",
             _scaled_bytes(TAIL, TAIL_END),
         ),
-        FeatureGroup("hand", "thresholds of the own hand, and each chain that it holds", _planes(HAND) + chains),
+        FeatureGroup("hand", "thresholds of the seat's own hand, and each chain that it holds", _planes(HAND) + chains),
         FeatureGroup(
             "prospects",
-            "prospects of the own hand, without what the move in progress has taken",
+            "prospects of the seat's own hand, without what the move in progress has taken",
             _prospects(OWN_HAND),
         ),
         FeatureGroup("unseen", "thresholds of the cards that no one shows", _planes(UNSEEN)),
@@ -237,7 +237,9 @@ CRITIC_INPUTS = FeatureTable(
     FeatureGroup(
         "undealt", "the cards that no seat holds, scaled", _scaled_bytes(_HIDDEN + _UNDEALT, _HIDDEN + CONCEALED.size)
     ),
-    FeatureGroup("own", "thresholds of the own hand, without what the move in progress has taken", _planes(_LEFT_HAND)),
+    FeatureGroup(
+        "own", "thresholds of the seat's own hand, without what the move in progress has taken", _planes(_LEFT_HAND)
+    ),
     FeatureGroup("own_prospects", "its prospects against the two others", _prospects(OWN_HAND_IN_SIGHT)),
     FeatureGroup("next", "thresholds of the next seat's hand", _planes(NEXT_CARDS)),
     FeatureGroup("next_prospects", "its prospects", _prospects(NEXT_HAND)),

@@ -136,7 +136,7 @@ def check_pool(pool: object, view: View) -> WorldPool:
 
     Raises:
         InvalidAgentOptionError: If it is no pool.
-        InconsistentViewError: If its worlds are not of this view: the own hand, or the size of a hand, differs.
+        InconsistentViewError: If its worlds are not of this view: the seat's own hand, or the size of a hand, differs.
     """
     if not isinstance(pool, WorldPool):
         raise InvalidAgentOptionError(

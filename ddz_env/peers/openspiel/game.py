@@ -88,7 +88,7 @@ def rules_from_text(text: str, scoring: str = "") -> Rules:
     An auction in which everybody declines ends with zero for all where the preset would deal again: a tree has to end.
 
     Args:
-        text: A preset's name, with options behind it if wanted; ``;`` and ``:`` may stand for ``,`` and ``=``.
+        text: A preset's name, optionally followed by options; ``;`` and ``:`` may stand for ``,`` and ``=``.
         scoring: The scoring; the preset's own if empty.
 
     Raises:

@@ -26,7 +26,7 @@ EXIT_UNKNOWN = 4
 
 
 @click.command()
-@argument("position", required=False, help="Two or three hands, 'KK5543 / 225543'; behind ':' the moves from there.")
+@argument("position", required=False, help="Two or three hands, 'KK5543 / 225543'; the moves from there follow a ':'.")
 @option("--turn", type=int, default=1, help="The hand that moves, from 1.")
 @option("--to-beat", help="The move on the table; without it the hand leads.")
 @option("--landlord", type=int, default=1, help="The landlord's hand, from 1; the others are one side.")

@@ -39,7 +39,7 @@ class TableOptions(Options):
     """The options that ``ddz play`` and ``ddz watch`` share: the rules, the deal and the game's file.
 
     Attributes:
-        rules: A preset, with options behind it if wanted (ddz show rules).
+        rules: A preset, optionally followed by options, as bidding,doubling=true (ddz show rules).
         seed: Seed of the deal; a new deal each time by default.
         out: Keep the game in this new file; the page opens it.
         after: The kept game before this one, whose cards unshuffled rules deal.

@@ -34,8 +34,8 @@ class ChatOptions(Options):
     """The options of ``chat``: the model, where it is asked, and its limits.
 
     Attributes:
-        address: The endpoint without `/chat/completions`, as `http://localhost:11434/v1`. Nothing else but a `proxy` is
-            connected to.
+        address: The endpoint without `/chat/completions`, as `http://localhost:11434/v1`. The agent connects only to
+            this address, or to the `proxy`.
         model: The model's name there.
         key: The environment variable that holds the key; none for an endpoint without one.
         temperature: Sent along; none leaves it to the endpoint.

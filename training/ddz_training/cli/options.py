@@ -24,7 +24,7 @@ from ddz_training.cli.faults import RESUMABLE_FILE, CommandLineError
 Command = TypeVar("Command", bound=Callable[..., Any])
 COUNT, NATURAL = click.IntRange(1), click.IntRange(0)
 Count = Annotated[int, Range(1)]
-RULES = "A preset, with options behind it if wanted (ddz show rules)."
+RULES = "A preset, optionally followed by options, as bidding,doubling=true (ddz show rules)."
 WEIGHTS = ".safetensors"
 
 
@@ -197,7 +197,7 @@ class PlayingOptions(Options):
     """Options shared by the commands that play games.
 
     Attributes:
-        rules: A preset, with options behind it if wanted (ddz show rules).
+        rules: A preset, optionally followed by options, as bidding,doubling=true (ddz show rules).
         seed: Seed of deals and agents.
         workers: Where they are played.
     """

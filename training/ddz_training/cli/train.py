@@ -41,7 +41,7 @@ class LearningOptions(Options):
     """Options shared by all training commands.
 
     Attributes:
-        rules: A preset, with options behind it if wanted (ddz show rules); standard by default.
+        rules: A preset, optionally followed by options, as bidding,doubling=true (ddz show rules); standard by default.
         seed: Seed of deals, actions and weights; 0 by default.
         threads: Threads; results do not depend on them.
         tensorboard: Write the curves for TensorBoard into this folder, too.

@@ -40,7 +40,7 @@ from ddz_env import Move, Rules, View
 from ddz_env.core.actions import BID_BASE, DOUBLE_BASE
 from ddz_env.core.engine.layout import DOUBLES, OWNER
 from ddz_env.core.view import AUCTION_STAGES
-from ddz_env.playing.agent import Decision
+from ddz_env.playing.agent import Decision, close_agent, is_cheating, notify_agent, reset_agent
 from ddz_env.playing.registry import make_agent
 from ddz_env.support.arrays import WritableAfterUnpickling
 from ddz_env.support.errors import IllegalMoveError, InvalidRulesError
@@ -71,7 +71,7 @@ class PayoffOptions(RenamedOptions):
             it, or in full and of what the current `stage` adds to the stake, the auction or the doubling.
         gain: What the rate of payoff is made of: `wins` (equation 1), or `points`, the mean return in the dealt worlds
             for each point at stake, bombs and spring counted.
-        card_player: The agent that plays the cards.
+        card_player: The agent that plays the cards; it may not cheat.
     """
 
     worlds: Annotated[int, Range(1, 10**6)] = 500
@@ -236,6 +236,7 @@ class StakingAgent(WritableAfterUnpickling):
             count from the same ones; None by default.
 
     Raises:
+        InvalidAgentOptionError: If `card_player` cheats.
         UnknownAgentError: If `rollout_player` or `card_player` is not an agent.
     """
 
@@ -244,6 +245,8 @@ class StakingAgent(WritableAfterUnpickling):
     def __init__(self, options: PayoffOptions) -> None:
         self.options = options
         self._player, self._play = make_agent(options.rollout_player), make_agent(options.card_player)
+        if is_cheating(self._play):
+            raise options.error(f"card_player={options.card_player!r} cheats, but this agent sees no other hands")
 
     @property
     def name(self) -> str:
@@ -260,6 +263,19 @@ class StakingAgent(WritableAfterUnpickling):
         if view.stage not in AUCTION_STAGES:
             return self._play.act(view, rng)
         return best_appraisal(self.appraise(view, rng)).move
+
+    def reset(self, seat: int, rules: Rules) -> None:
+        """Notify the card player that a game is beginning."""
+        reset_agent(self._play, seat, rules)
+
+    def observe(self, seat: int, move: Move) -> None:
+        """Notify the card player of a move."""
+        notify_agent(self._play, seat, move)
+
+    def close(self) -> None:
+        """Close both agents, the one that plays the dealt worlds out and the card player."""
+        for agent in (self._player, self._play):
+            close_agent(agent)
 
     def appraise(self, view: View, rng: np.random.Generator) -> list[Appraisal]:
         """Compute the expected payoff of each legal bid or answer (see :func:`appraise`)."""

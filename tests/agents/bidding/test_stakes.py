@@ -285,10 +285,17 @@ def test_any_agent_takes_a_bidder() -> None:
     assert play in state.legal_moves()
 
 
+@pytest.mark.parametrize("kind", [PayoffAgent, PayoffSearchAgent])
+def test_a_card_player_hears_of_the_game(kind: type) -> None:
+    agent = kind(worlds=2, card_player="tests.listener:Listener")
+    assert play_game(State.new(3, "bidding"), [agent, make_agent("rules"), make_agent("rules")], [RNG(0)] * 3).is_over
+
+
 def test_wrong_bidders_have_named_errors() -> None:
     for options, error, message in (
         ("bidder=ghost", DouDizhuError, "no agent is called 'ghost'"),
         ("bidder.worlds=5", InvalidAgentOptionError, "need the bidder itself"),
+        ("bidder=payoff,bidder.card_player=cheating-uct", InvalidAgentOptionError, "card_player='cheating-uct' cheats"),
     ):
         with pytest.raises(error, match=message):
             make_agent(f"rules:{options}")

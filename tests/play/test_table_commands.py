@@ -11,6 +11,7 @@ from unittest.mock import Mock
 import pytest
 from rich.cells import cell_len
 
+from ddz_agents.neural_search.win_probability import CALIBRATIONS
 from ddz_env import Rules
 from ddz_env.core.actions import CATEGORIES
 from ddz_env.core.move_names import move_name
@@ -68,6 +69,21 @@ def test_a_game_is_played_to_its_end_with_mistakes_and_hints(
     assert len(CHINESE.findall(screen)) > 100 if language == "zh" else not CHINESE.search(screen)
     over = record.deal.state(record.moves)
     assert screen.count(f"[{over.returns()[seat]:+g}]") >= 1  # the table at the end
+
+
+@pytest.mark.parametrize(
+    ("rules", "opponents", "adviser", "source"),
+    [
+        ("standard", "rules", "rules", "hard"),
+        ("standard", "random", "rules", "policy"),
+        ("mini", "rules", "isuct:iterations=20", "search"),
+    ],
+)
+def test_a_hint_says_against_whom_its_chance_holds(rules: str, opponents: str, adviser: str, source: str) -> None:
+    asked = ("--agents", opponents, "--rules", rules, "--seed", "1")
+    screen = " ".join(told("play", *asked, text=f"hint {adviser}\nquit\n").split())
+    assert re.search(Texts("en")(f"wins {source}", number=r"\d+"), screen)
+    assert {f"wins {level}" for level in CALIBRATIONS} <= {*load_catalogue().texts}
 
 
 def test_a_person_may_leave_and_the_game_is_kept(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

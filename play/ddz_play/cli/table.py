@@ -233,8 +233,9 @@ def _print_hint(session: Session, texts: Texts, agent: str) -> None:
             "would play", agent=advice.agent.partition(":")[0], move=texts.move(advice.option_name(advice.options[0]))
         )
     )
-    chance = advice.options[0].chance
-    reason = explain(advice, texts, view) + ("" if chance is None else texts("wins", number=round(100 * chance)))
+    reason = explain(advice, texts, view)
+    if advice.chance is not None:
+        reason += texts(f"wins {advice.opponents or 'search'}", number=round(100 * advice.chance))
     click.echo(textwrap.fill(reason, _WIDTH))
 
 

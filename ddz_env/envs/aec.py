@@ -28,7 +28,7 @@ zero, and ``agent_selection`` stays.  Rewards come at the end of the game, and a
 Exactly one player decides at a time, and the next one depends on the action (a player who chooses kickers moves on), so
 there is nothing to do in parallel.  :func:`parallel_env` is for libraries that take nothing but PettingZoo's parallel
 interface: all agents see every step, and the action of the one that is to act counts.  For throughput step many games
-at once with :class:`ddz_env.envs.batch.SelfPlayBatch` or ``gymnasium.make_vec``.
+at once with :class:`ddz_env.batch.SelfPlayBatch` or ``gymnasium.make_vec``.
 
 Version history: v0, the first release; infos became numbers shortly before it (``infos="text"`` for words).
 """

@@ -1,6 +1,6 @@
 """The self-play batch, which steps thousands of games at once and lets the caller play every seat.
 
-    >>> from ddz_env.envs.batch import SelfPlayBatch
+    >>> from ddz_env.batch import SelfPlayBatch
     >>> batch = SelfPlayBatch(num_games=64, seed=1)
     >>> for _ in range(100):
     ...     actions = batch.sample_actions()  # or your policy's, from batch.observation and batch.mask

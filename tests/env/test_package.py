@@ -31,11 +31,20 @@ def test_the_example_of_the_readme_runs() -> None:
 
 
 def test_what_the_readme_says_to_import_is_there() -> None:
-    rows = re.findall(r"(?m)^\| `(ddz_env[.\w]*)` \| (.*) \|$", README.read_text(encoding="utf-8"))
-    assert [name for name, _ in rows] == ["ddz_env", "ddz_env.dou_dizhu_v0", "ddz_env.gym", "ddz_env.batch"]
-    for module, text in rows:
-        for name in re.findall(r"`(\w+)`", text):
-            assert name in importlib.import_module(module).__all__
+    text = README.read_text(encoding="utf-8").replace("`from ddz_env import ", "`ddz_env.")
+    rows = re.findall(r"(?m)^\| `(ddz_env[.\w]*)` \| (.*) \|$", text)
+    assert [name for name, _ in rows] == [
+        "ddz_env",
+        "ddz_env.dou_dizhu_v0",
+        "ddz_env.gym",
+        "ddz_env.batch",
+        "ddz_env.core.observation",
+        "ddz_env.core.actions",
+    ]
+    for name, contents in rows:
+        module = importlib.import_module(name)
+        for member in re.findall(r"`(\w+)`", contents):
+            assert member in getattr(module, "__all__", vars(module))
 
 
 def test_a_whole_game_imports_no_command_line_and_no_other_package() -> None:

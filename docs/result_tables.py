@@ -493,6 +493,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "seeds": seeds,
     "lambda": rows_of("lambda.csv"),
     "filter": rows_of("filter.csv"),
+    "averages": rows_of("averages.csv"),
     "gpu-runs": rows_of("gpu_runs.csv"),
     "gpu-curve": rows_of("gpu_curve.csv"),
     "speeds": speeds,

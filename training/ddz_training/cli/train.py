@@ -43,7 +43,7 @@ class LearningOptions(Options):
     Attributes:
         rules: A preset, optionally followed by options, as bidding,doubling=true (ddz show rules); standard by default.
         seed: Seed of deals, actions and weights; 0 by default.
-        threads: Threads; results do not depend on them.
+        threads: Threads; results do not depend on them, except those of belief and sb3.
         tensorboard: Write the curves for TensorBoard into this folder, too.
     """
 

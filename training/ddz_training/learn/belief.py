@@ -174,7 +174,8 @@ class BeliefTraining(Training):
 
     Args:
         config: The settings.
-        threads: Threads; None for one per core.
+        threads: Threads that step the games, and PyTorch's, on which results depend; None for one per core and
+            PyTorch's own choice.
 
     Attributes:
         network: The network.

@@ -121,7 +121,8 @@ class Sb3Training(Training):
         config: The settings.
         folder: Where its files are.
         resume: Whether to continue with the folder's model in new games; the caller has decided to trust the file.
-        threads: Threads that step the games, and PyTorch's; None for one per core and PyTorch's own choice.
+        threads: Threads that step the games, and PyTorch's, on which results depend; None for one per core and
+            PyTorch's own choice.
         tensorboard: A folder for Stable-Baselines3's curves in TensorBoard.
 
     Attributes:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import math
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -72,6 +73,10 @@ class TreeOptions(Options):
         """Check that the options ``simulation`` and ``selection`` name existing functions."""
         self.simulation_function()
         self.selection_function()
+
+    def milliseconds_per_tree(self, threads: int) -> float | None:
+        """Return the thinking time of one tree if as many grow at a time as there are threads, or None for no limit."""
+        return None if self.milliseconds is None else self.milliseconds / math.ceil(self.trees / threads)
 
     def simulation_function(self) -> Policy | None:
         """Return the user's simulation function, or None if simulations are random.
@@ -200,7 +205,7 @@ class TreeSearchAgent(SearchAgent[ViewOrState]):
         """Spend the search budget of one tree, doubling the tree's capacity whenever it is full."""
         options, tree = self.options, self._trees[index]
         game, state = self._draw_tree_game(position, np.uint64(stream_state(seed, np.uint64(index))))
-        clock = Clock(options.milliseconds and options.milliseconds * threads / options.trees)
+        clock = Clock(options.milliseconds_per_tree(threads))
         trace, exploration = new_trace(), float(options.exploration)
         functions, look = (self._bound, worlds, self._policy), _LOOK if self._policy is None else _LOOK_SLOW
         left = options.iterations if options.milliseconds is None else look

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from ddz_agents.search_agent import Position
-from ddz_agents.tree_search.agent import CheatingUctAgent, DeterminizedUctAgent, IsUctAgent
+from ddz_agents.tree_search.agent import CheatingUctAgent, DeterminizedUctAgent, IsUctAgent, TreeOptions
 from ddz_agents.tree_search.search import new_trace, search, simulate_random
 from ddz_agents.tree_search.tree import Tree, children, double_capacity, new_tree
 from ddz_agents.worlds.determinize import WorldPool, uniform_pool
@@ -74,6 +74,16 @@ def test_a_clock_ends_a_search_once_it_has_looked_around(spec: str, name: str, l
     assert sum(decision.visits.values()) >= least
     assert min(decision.visits.values()) >= 1
     assert decision.move in state.legal_moves()
+
+
+@pytest.mark.parametrize(
+    ("milliseconds", "trees", "threads", "each"),
+    [(None, 3, 2, None), (60, 3, 2, 30), (60, 4, 2, 30), (60, 4, 1, 15), (60, 4, 4, 60)],
+)
+def test_trees_that_grow_in_turn_share_the_time(
+    milliseconds: float | None, trees: int, threads: int, each: float | None
+) -> None:
+    assert TreeOptions(milliseconds=milliseconds, trees=trees).milliseconds_per_tree(threads) == each
 
 
 def compiled(state: State, iterations: int, k: float = 1.0, *, fixed: bool = False, capacity: int = 20_000) -> Tree:

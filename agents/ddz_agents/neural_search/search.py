@@ -74,7 +74,7 @@ class SearchOptions(Options):
     _: KW_ONLY
     trees: Annotated[int, Range(1, 64)] = 4
     batch: Annotated[int, Range(1, 256)] = 16
-    candidates: Annotated[int, Range(2)] = 5
+    candidates: Annotated[int, Range(2, NUM_ACTIONS)] = 5
     exploration: Annotated[float, Range(0)] = 1.0
     prior_weight: Annotated[float, Range(0)] = 0.3
 

@@ -30,8 +30,9 @@ from ddz_env.support.threads import MAX_THREADS, check_threads
 
 _LOOK, _LOOK_SLOW = 256, 16
 """Iterations between two looks at the clock; fewer with a simulation of the user's own, which may cost more."""
-MOST_ITERATIONS = 100_000_000
-"""More are an error: compiled code counts records, up to four per iteration, in 32 bits and does not check them."""
+MOST_ITERATIONS = 1 << 23
+"""A tree adds up its rewards (1, 0 and one half) as float32, which is exact up to this sum; beyond it means fall."""
+MOST_TREES = 4096
 
 RANDOM, UCB, PARTICLES = "random", "ucb", "particles"
 Policy = Callable[[Any, Any, Any, Any], Any]
@@ -61,7 +62,7 @@ class TreeOptions(Options):
     """
 
     iterations: Annotated[int, Range(1, MOST_ITERATIONS)] = 250
-    trees: Annotated[int, Range(1)] = 40
+    trees: Annotated[int, Range(1, MOST_TREES)] = 40
     milliseconds: Milliseconds = None
     exploration: Annotated[float, Range(0)] = 1.0
     selection: str | Bound = UCB
@@ -130,7 +131,7 @@ class IsUctOptions(TreeOptions):
     """
 
     iterations: Annotated[int, Range(1, MOST_ITERATIONS)] = 10_000
-    trees: Annotated[int, Range(1)] = 1
+    trees: Annotated[int, Range(1, MOST_TREES)] = 1
     particles: Annotated[int, Range(0, MOST_PARTICLES)] = 0
     worlds: str | Worlds = PARTICLES
 

@@ -26,6 +26,7 @@ from ddz_agents.search_agent import InferringAgent, Milliseconds, Position
 from ddz_agents.worlds.determinize import Words, WorldPool, draw_world
 from ddz_agents.worlds.inference import MOST_PARTICLES, infer_pool
 from ddz_env import Move, View
+from ddz_env.core.actions import NUM_ACTIONS
 from ddz_env.core.engine.layout import LANDLORD, ROW_WORDS, STAGE, STAGE_PLAY
 from ddz_env.core.engine.random import stream_state
 from ddz_env.core.engine.score import landlord_won
@@ -131,9 +132,9 @@ class RolloutOptions(Options):
             number of rollouts is added to the rule agent's wins.
     """
 
-    iterations: Annotated[int, Range(1)] = 1000
+    iterations: Annotated[int, Range(1, 100_000_000)] = 1000
     milliseconds: Milliseconds = None
-    candidates: Annotated[int, Range(2)] = 12
+    candidates: Annotated[int, Range(2, NUM_ACTIONS)] = 12
     particles: Annotated[int, Range(0, MOST_PARTICLES)] = 300
     caution: Annotated[float, Range(0)] = 0.5
 

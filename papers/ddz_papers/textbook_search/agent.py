@@ -23,6 +23,7 @@ from ddz_agents.search_agent import InferringAgent, Milliseconds, Position, Sear
 from ddz_agents.worlds.determinize import Reals, Words, draw_games
 from ddz_agents.worlds.inference import MOST_PARTICLES, infer_pool
 from ddz_env import Move, State, View
+from ddz_env.core.actions import NUM_ACTIONS
 from ddz_env.core.engine.layout import LANDLORD, SEAT, STAGE, STAGE_PLAY
 from ddz_env.playing.agent import Decision
 from ddz_env.support.clocks import Clock
@@ -59,7 +60,7 @@ class AlphaBetaOptions(Options):
     quiescence: Literal["trick", "bombs", "off"] = "trick"
     singular: Annotated[float, Range(0, 1)] = 0.0
     table: bool = True
-    candidates: Annotated[int, Range(2)] = 12
+    candidates: Annotated[int, Range(2, NUM_ACTIONS)] = 12
 
     def settings(self) -> search.Settings:
         """Convert the options to the settings that the compiled search reads."""
@@ -81,7 +82,7 @@ class ExpectiminimaxOptions(AlphaBetaOptions):
             seats' past moves; 0 draws uniform ones.
     """
 
-    worlds: Annotated[int, Range(1)] = 20
+    worlds: Annotated[int, Range(1, 10_000)] = 20
     particles: Annotated[int, Range(0, MOST_PARTICLES)] = 0
 
 

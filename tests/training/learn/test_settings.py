@@ -31,11 +31,17 @@ from tests.training.learn.test_selfplay import small_config
         ({"frozen": ("random",)}, "give both"),
         ({"frozen_share": 0.1}, "give both"),
         ({"frozen": ("random",), "frozen_share": 0.6, "opponent_share": 0.5}, "together they must be at most 1"),
+        ({"eval_deals": 0}, "eval_deals=0: evaluations need a deal; eval_freq=0 leaves them out"),
     ],
 )
 def test_settings_that_do_not_fit_have_a_named_error(settings: dict[str, Any], message: str) -> None:
     with pytest.raises(InvalidTrainingError, match=message):
         SelfPlayConfig(**settings)
+
+
+def test_settings_that_fit_are_taken() -> None:
+    SelfPlayConfig(eval_deals=0, eval_freq=0)
+    SelfPlayConfig(opponent_share=0.33, rules_share=0.56, frozen=("random",), frozen_share=0.11)  # 1 but for rounding
 
 
 def test_step_size_and_entropy_fall_in_a_straight_line_over_the_budget(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -85,6 +91,7 @@ def test_a_device_has_a_recipe() -> None:
         ("selfplay --minutes 1 --threads 0", "threads=0"),
         ("sb3 --opponents ghost", "no agent is called 'ghost'"),
         ("sb3 --role king", "unknown role 'king'"),
+        ("sb3 --eval-deals 0", "eval_deals=0: evaluations need a deal"),
         ("sb3 --set role=king", "settings are options now: --role king, not role=king"),
         ("sb3 --threads 0", "threads=0"),
         ("sb3 --resume", "nothing to resume"),

@@ -97,8 +97,10 @@ class TrainingSettings(Options):
     seed: Natural = 0
 
     def check(self) -> None:
-        """Refuse an unknown rule preset."""
+        """Refuse an unknown rule preset, and evaluations without a deal."""
         Rules.preset(self.rules)
+        if self.eval_freq and not self.eval_deals:
+            raise InvalidTrainingError("eval_deals=0: evaluations need a deal; eval_freq=0 leaves them out")
 
     @classmethod
     def read(cls, texts: Iterable[str]) -> dict[str, Any]:

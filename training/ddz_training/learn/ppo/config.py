@@ -120,7 +120,7 @@ class GamesConfig(TrainingSettings):
         super().check()
         if self.num_envs % self.groups:
             raise InvalidTrainingError(f"groups={self.groups} must divide num_envs={self.num_envs}")
-        if self.opponent_share + self.rules_share + self.frozen_share > 1.0:
+        if self.opponent_share + self.rules_share + self.frozen_share > 1.0 + 1e-9:  # floats: 0.33 + 0.56 + 0.11 > 1
             raise InvalidTrainingError(
                 f"opponent_share={self.opponent_share}, rules_share={self.rules_share} and "
                 f"frozen_share={self.frozen_share} are shares of the same games: together they must be at most 1"

@@ -5,6 +5,7 @@ const INSTALL = {
   zh: "这里的牌局都是录好的。想自己打牌，请安装 ddz-env，然后运行：ddz web --open",
 };
 const played = {}; // the moves of each puzzle so far
+const shown = new Set(); // puzzles whose solution was asked for
 
 const recording = fetch("recording.bin").then((file) => new Response(file.body.pipeThrough(new DecompressionStream("gzip"))).json());
 
@@ -17,10 +18,13 @@ const sorted = (cards) => [...cards.replace("+", "")].sort().join("");
 function puzzle(id, positions, act, { text } = {}) {
   const moves = (played[id] ??= []);
   const { game, next, solution } = positions[moves];
-  const go = (after) => { played[id] = after; return positions[after].game; };
+  const go = (after) => { played[id] = after; return { ...positions[after].game, followed: shown.has(id) }; };
   const decides = ({ turn, seat, must_pass }) => turn === seat && !must_pass;
-  if (!act) return game;
-  if (act === "solution") return solution;
+  if (!act) return go(moves);
+  if (act === "solution") {
+    if (solution.wins) shown.add(id);
+    return solution;
+  }
   if (act === "move" && next.includes(text)) return go([...moves, text]);
   if (act === "advance") return go([...moves, next[0]]);
   if (act === "choice") {
@@ -40,6 +44,7 @@ async function answer(path, body) {
   const begun = path === "games" && `puzzle-${body.puzzle}`;
   if (begun in puzzles) {
     delete played[begun];
+    shown.delete(begun);
     return { id: begun };
   }
   const given = id in puzzles ? puzzle(id, puzzles[id], act, body) : answers[`${path} ${language()}`] ?? answers[path];

@@ -12,7 +12,8 @@
 ``POST api/games/ID/advance``               the move of the agent whose turn it is
 ``POST api/games/ID/undo``                  take the person's last decision back
 ``POST api/games/ID/hint``                  what an agent would do in the person's place
-``POST api/games/ID/solution``              of a puzzle: whether the person still wins, and how; it counts as failed
+``POST api/games/ID/solution``              of a puzzle: whether the person still wins, and how; it counts as failed,
+                                            and a win of this game after it does not count as solved
 ``POST api/games/ID/replace``               another agent takes an agent's seat, for example of one that failed
 ``GET api/games/ID/record``                 a file: the whole game when it may be seen, else what the person has seen
 ``GET api/games/ID/moves/N``                the position after N moves, once the game may be seen as a whole

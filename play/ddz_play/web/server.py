@@ -57,6 +57,7 @@ class Server:
         self.games = GameStore(folder, agents, (adviser, SOLVER))
         self._puzzles = load_puzzles()
         self._puzzle_record = PuzzleRecord(folder / "puzzles.json", self._puzzles)
+        self._solutions_shown: set[str] = set()  # names of games
         self._chances = ChanceEstimator()
         self.preparation = Preparation(list_compile_steps(self._agents, adviser))
 
@@ -101,7 +102,8 @@ class Server:
         if isinstance(state, State) and game.session.moves and game.viewer is not None:
             self.preparation.wait_for(SOLVER)
             shape["verdict"] = verdict(state, game.viewer)
-            if shape["verdict"]:
+            shape["followed"] = game.name in self._solutions_shown
+            if shape["verdict"] == "lost" or (shape["verdict"] == "won" and not shape["followed"]):
                 self._puzzle_record.record_result(game.session.deal, shape["verdict"] == "won")
         return shape
 
@@ -152,16 +154,18 @@ class Server:
         return self._collect_thoughts(game.session, agent, game.viewer, page_texts(body))
 
     def solution(self, game: StoredGame, body: Json) -> Json:
-        """Give up a puzzle: return whether it can still be won, and the best play for both sides."""
+        """Give up a puzzle: return whether its person can still win, and the best play for both sides from here."""
         self.preparation.wait_for(SOLVER)
         session = game.session
-        if not session.deal.endgame or session.is_over:
-            raise RequestError("a solution is shown only for a puzzle that is not over")
+        if not session.deal.endgame or session.is_over or game.viewer is None:
+            raise RequestError("a solution is shown only for a puzzle that a person plays and that is not over")
         self._puzzle_record.record_result(session.deal, won=False)
         state = session.position(None)
         assert isinstance(state, State)  # all hands of an endgame are open
-        wins = verdict(state, session.seat) != "lost"
-        return {"wins": wins, "line": [str(move) for _, move in OpenSolver(session.rules).line(state)] if wins else []}
+        if verdict(state, game.viewer) == "lost":
+            return {"wins": False, "line": []}
+        self._solutions_shown.add(game.name)
+        return {"wins": True, "line": [str(move) for _, move in OpenSolver(session.rules).line(state)]}
 
     def record(self, game: StoredGame, body: Json) -> Json:
         """Return the whole game as a file if it may be seen, otherwise only what the person has seen."""

@@ -208,14 +208,21 @@ def test_a_puzzle_has_open_hands_and_a_solution_until_it_is_lost(page: Page) -> 
             assert page.post(f"{path}/advance", {"moves": number})["moves"][-1]["text"] == move
         else:
             game = page.post(f"{path}/move", {"text": move, "moves": number})
+            if not game["over"]:  # the other side is to move
+                assert page.post(f"{path}/solution") == {"wins": True, "line": solved["line"][number + 1 :]}
     assert game["result"] > 0
-    assert game["verdict"] == "won"
+    assert (game["verdict"], game["followed"]) == ("won", True)
+    assert page.get("puzzles")["solved"] == []
     for number in (0, 1):
         page.post(f"{path}/undo", {"moves": len(solved["line"]) - number})
     wrong = next(card for card in solved["line"][0] if card != solved["line"][0])
     assert page.post(f"{path}/move", {"text": wrong, "moves": 0})["verdict"] == "lost"
     page.post(f"{path}/advance", {"moves": 1})
     assert page.post(f"{path}/solution") == {"wins": False, "line": []}
+    again = page.post("games", {"puzzle": 1})["id"]
+    for number, move in enumerate(solved["line"]):
+        page.post(f"games/{again}/{'advance' if number % 2 else 'move'}", {"text": move, "moves": number})
+    assert (page.get(f"games/{again}")["followed"], page.get("puzzles")["solved"]) == (False, [1])
     page.refused(f"games/{page.begin()}/solution", {})
 
 

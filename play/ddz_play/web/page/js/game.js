@@ -212,7 +212,7 @@ class GameView {
   /** How a puzzle ended. */
   puzzleEnd() {
     if (this.play.lost) return { title: word("lost"), text: word("check") };
-    return this.play.followed ? { title: word("followed"), text: word("not counted") } : { title: word("solved"), text: word("solved about") };
+    return this.play.game.followed ? { title: word("followed"), text: word("not counted") } : { title: word("solved"), text: word("solved about") };
   }
 
   /** The line over the hand, or the banner of a game that is over. */

@@ -25,7 +25,6 @@ export class Play {
     this.thoughts = null; // what an adviser thinks
     this.failed = null; // why the others do not go on
     this.redealt = false; // everybody has declined, and new cards come
-    this.followed = false; // the solution of a puzzle, which was shown
   }
 
   get yours() {
@@ -124,7 +123,6 @@ export class Play {
     }
     const solution = await this.ask("solution", "searching");
     if (!solution?.wins) return;
-    this.followed = true;
     const [text, ...line] = solution.line;
     this.thoughts = { moves: [{ text, group: 0, line }] };
   }

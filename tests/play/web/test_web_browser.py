@@ -89,7 +89,9 @@ def test_a_hint_that_comes_too_late_is_no_fault(person: Person) -> None:
 def test_a_wrong_selection_is_told_in_a_players_words(person: Person) -> None:
     person.deal("1", seed=2)
     person.wait("#hint:not(:disabled)")
-    person.press("r", "3")
+    person.press("1", "0")
+    assert person.page.locator(".hand [aria-pressed=true]").count() == 1  # 10 is one card
+    person.press("Escape", "r", "3")
     person.wait("#play[aria-disabled=true]")  # grey, but it says why
     person.press("Enter")
     person.wait("#notice:not(:empty)")

@@ -5,7 +5,7 @@ import { make } from "./dom.js";
 import { word } from "./words.js";
 
 const nameOf = (card) => `${cardLetter(card)}${card.suit}`;
-const TYPED = { 0: "T", 1: "T" };
+const TYPED = { 0: "T" };
 const isChosen = (button) => button.getAttribute("aria-pressed") === "true";
 
 export class Hand {

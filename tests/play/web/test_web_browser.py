@@ -369,6 +369,11 @@ def test_a_replay_with_its_analysis(person: Person) -> None:
     assert float(person.text("table.beliefs td .number >> nth=0")) > 0
     page.select_option("#adviser", ADVISER)
     page.click("#curve")
+    person.wait(".curve")
+    page.select_option("#adviser", "rules")  # which ends the questions
+    person.wait("#curve:text-is('Chance of winning')")
+    assert not person.notice()
+    page.click("#curve")
     person.wait("#curve:text-is('Chance of winning')")
     total = int(person.text(".status").split()[2])
     assert "landlord" in person.text("#chance-now")

@@ -30,7 +30,7 @@ export async function replayPage(root, id, at) {
   let agent = choices.adviser;
   let thoughts = null;
   let chances = null; // by number of moves, as far as they have been fetched
-  let asking = false;
+  let asking = null; // the run of questions that is under way
   let done = 0; // share of the decisions that have been asked about
   const own = game.seat;
   let running = null;
@@ -46,6 +46,7 @@ export async function replayPage(root, id, at) {
       await work();
     } catch (error) {
       stop();
+      show();
       showError(error.message);
     } finally {
       busy = false;
@@ -76,9 +77,9 @@ export async function replayPage(root, id, at) {
 
   /** Ask about one decision after the other, mine or all where I have none, and draw what is known so far. */
   async function estimateChances() {
-    if (asking) { asking = false; return show(); }
-    asking = true;
-    chances = [];
+    if (asking) { asking = null; return show(); }
+    const mine = (asking = {});
+    const known = (chances = []); // another adviser begins another list
     const first = game.total - game.story.length;
     const numbers = game.story.map((_, place) => first + place).filter((number) => own == null || game.story[number - first].seat === own);
     for (const [place, number] of [...numbers, game.total].entries()) {
@@ -86,15 +87,17 @@ export async function replayPage(root, id, at) {
       show();
       try {
         const found = await get(`games/${id}/moves/${number}/chance`, null);
-        chances[number] = found.landlord == null && number < game.total ? await chanceByAdviser(number) : found;
+        known[number] = found.landlord == null && number < game.total ? await chanceByAdviser(number) : found;
       } catch (error) {
-        showError(error.message);
-        break;
+        if (!alive || asking !== mine) return;
+        asking = null;
+        show();
+        return showError(error.message);
       }
-      if (!alive || !asking) break;
+      if (!alive || asking !== mine) return;
     }
-    if (asking && own != null && !game.running && chances[game.total]) saveReview(id, ...summarizeDecisions(chances, game, own));
-    asking = false;
+    if (own != null && !game.running && known[game.total]) saveReview(id, ...summarizeDecisions(known, game, own));
+    asking = null;
     show();
   }
 
@@ -126,7 +129,7 @@ export async function replayPage(root, id, at) {
     const steps = make("div", { class: "controls", "data-focus": "controls" },
       button("first", () => go(0), number === 0), button("back", () => go(number - 1), number === 0), button("step", () => go(number + 1), !more),
       button("last", () => go(total), number >= total), button("run", run, !more, word(running ? "halt" : "run")));
-    const adviser = adviserSelect("adviser", choices, agent, { "aria-label": word("adviser"), change: (event) => { agent = event.target.value; chances = null; thoughts = null; show(); } });
+    const adviser = adviserSelect("adviser", choices, agent, { "aria-label": word("adviser"), change: (event) => { agent = event.target.value; asking = chances = thoughts = null; show(); } });
     const questions = make("div", { class: "controls", "data-focus": "questions" },
       button("look", look, game.over), button("curve", estimateChances, total === 0, word(asking ? "halt" : own == null ? "curve" : "my game")), adviser, button("play on", () => tryAgain(game.number), game.over));
     const turn = game.over ? endingText(game) : `${number} / ${total} · ${word("to move", { name: playerNameWithRole(game, game.turn) })}`;

@@ -139,6 +139,12 @@ def test_another_game_and_the_last_ones(person: Person) -> None:
     running, over = (line.inner_text() for line in page.query_selector_all(".recent li"))
     assert "running" in running
     assert re.search("win|lose", over)
+    page.goto(before.replace("game", "replay"))
+    person.wait("#curve")
+    page.click("#curve")
+    person.wait("#curve:text-is('My game')")
+    assert "games that were tried out" in person.text(".worst .source")  # the adviser's own chances
+    assert "−0 %" not in person.text(".worst")
 
 
 def test_levels_and_cards_are_called_by_their_names(person: Person) -> None:

@@ -12,14 +12,16 @@ import { curveElement, summarizeDecisions, decisionsElement, numbersElement, tho
 import { setTitle, word } from "./words.js";
 
 const PACE = 900; // ms between moves that play by themselves
+const LEAST_LOSS = 0.005; // a smaller one is shown as 0 %
 const KEYS = { ArrowLeft: "back", ArrowRight: "step", Home: "first", End: "last", " ": "run", l: "look", b: "play on" };
 
 /** The same from an agent's thoughts, under rules for which there is no better estimate. */
-function landlordChance({ table }, { seat, moves, played }) {
+function landlordChance({ table }, { seat, moves, played, source }) {
   const chance = table.landlord === null ? null : moves[0]?.chance ?? null;
   const other = moves.find(({ text }) => text === played)?.chance;
-  const loss = chance === null || other == null || moves.length === 1 ? null : Math.max(0, chance - other);
-  return { seat, landlord: chance === null || seat === table.landlord ? chance : 1 - chance, loss, better: loss > 0 ? moves[0].text : null };
+  const lost = chance - other < LEAST_LOSS ? 0 : chance - other;
+  const loss = chance === null || other == null || moves.length === 1 ? null : lost;
+  return { seat, landlord: chance === null || seat === table.landlord ? chance : 1 - chance, loss, better: loss > 0 ? moves[0].text : null, source };
 }
 
 export async function replayPage(root, id, at) {

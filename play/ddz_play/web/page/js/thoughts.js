@@ -103,7 +103,7 @@ export function decisionsElement(chances, game, own, asking, choose, again) {
     make("button", { type: "button", id: `again-${place}`, class: "again", click: () => again(place) }, word("try again"))));
   const title = worst.length ? (own == null ? "worst of all" : "worst") : "decisions";
   const text = countText(mine, own, asking);
-  return make("section", { class: "panel thoughts worst" }, make("h2", {}, word(title)), text && make("p", {}, text), worst.length > 0 && make("ol", { class: "moves" }, lines), make("p", { class: "source" }, sourceText({ source: "critic", opponents: mine.find(({ opponents }) => opponents)?.opponents })));
+  return make("section", { class: "panel thoughts worst" }, make("h2", {}, word(title)), text && make("p", {}, text), worst.length > 0 && make("ol", { class: "moves" }, lines), mine.length > 0 && make("p", { class: "source" }, sourceText({ source: "critic", ...mine[0] })));
 }
 
 /**

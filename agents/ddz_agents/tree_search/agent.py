@@ -124,10 +124,10 @@ class IsUctOptions(TreeOptions):
 
     Attributes:
         particles: Number of determinizations from which worlds are drawn, weighted by how plausible they make the
-            hidden seats' past moves; 0 draws uniform worlds.
+            hidden seats' past moves; 0 draws uniform worlds. Weighing them takes time on top of `milliseconds`.
         worlds: Whose worlds are searched: those of ``particles``, or those of a function of your own, as text
             ``package.module.function``, that takes (view, rng) once per decision and returns a
-            :class:`~ddz_agents.worlds.determinize.WorldPool`.
+            :class:`~ddz_agents.worlds.determinize.WorldPool`. Its time comes on top of `milliseconds`, too.
     """
 
     iterations: Annotated[int, Range(1, MOST_ITERATIONS)] = 10_000

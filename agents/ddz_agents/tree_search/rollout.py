@@ -127,7 +127,7 @@ class RolloutOptions(Options):
         milliseconds: Thinking time per decision, instead of rollouts; results then depend on the machine.
         candidates: Moves compared, always including the rule agent's.
         particles: Number of determinizations from which worlds are drawn, weighted by how plausible they make the
-            hidden seats' past moves; 0 draws uniform worlds.
+            hidden seats' past moves; 0 draws uniform worlds. Weighing them takes time on top of `milliseconds`.
         caution: How far another candidate must beat the rule agent's move: this many times the square root of its
             number of rollouts is added to the rule agent's wins.
     """

@@ -79,7 +79,7 @@ class ExpectiminimaxOptions(AlphaBetaOptions):
     Attributes:
         worlds: Deals sampled for a decision, the same for all its moves.
         particles: Number of determinizations from which deals are drawn, weighted by how plausible they make the hidden
-            seats' past moves; 0 draws uniform ones.
+            seats' past moves; 0 draws uniform ones. Weighing them takes time on top of `milliseconds`.
     """
 
     worlds: Annotated[int, Range(1, 10_000)] = 20

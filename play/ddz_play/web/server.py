@@ -33,7 +33,7 @@ from ddz_play.texts import Texts
 from ddz_play.web.games import GameStore, RequestError, StaleGameError, StoredGame
 from ddz_play.web.preparing import BIDDER, CHANCE_AGENT, QUICK_ADVISERS, SOLVER, Preparation, list_compile_steps
 from ddz_play.web.puzzles import PuzzleRecord
-from ddz_play.web.shapes import API, Json, game_json, must_pass, person_decisions, replay_json, thoughts_json
+from ddz_play.web.shapes import API, Json, game_json, person_decisions, replay_json, thoughts_json
 from ddz_play.winning_chances import ChanceEstimator, is_decided_by_points
 
 OFFERED_RULES = (*PRESETS, "bidding,doubling=true", "standard,unshuffled=true")
@@ -138,13 +138,12 @@ class Server:
     def undo(self, game: StoredGame, body: Json) -> Json:
         """Take back the person's last decision in this deal; a forced pass does not count as a decision."""
         _check_fresh(game, body)
-        if not person_decisions(game):
+        decisions = person_decisions(game)
+        if not decisions:
             raise SessionError("there is nothing to take back")
-        before = StoredGame(game.name, game.session.copy())
-        before.session.undo(seat=game.viewer)
-        while must_pass(before) and person_decisions(before):
-            before.session.undo(seat=game.viewer)
-        return self.state(self.games.save(game, before.session), body)
+        session = game.session.copy()
+        session.undo(decisions[-1])
+        return self.state(self.games.save(game, session), body)
 
     def hint(self, game: StoredGame, body: Json) -> Json:
         """Ask an agent for advice in the person's place; the person may play while the agent thinks."""

@@ -64,10 +64,15 @@ def _position_json(game: StoredGame, sight: SeatView, viewer: int | None) -> Jso
 
 
 def person_decisions(game: StoredGame) -> list[int]:
-    """Return the numbers of the moves that the person has decided in the current deal."""
+    """Return the numbers of the moves that the person has decided in the current deal; forced passes are left out."""
     session = game.session
     dealt = len(session.moves) - len(session.view(game.viewer or 0).history)
-    return [at for at, (seat, _) in enumerate(session.moves) if at >= dealt and seat == game.viewer]
+    state, decisions = session.deal.state(session.moves[:dealt]), []
+    for number, (seat, move) in enumerate(session.moves[dealt:], dealt):
+        if seat == game.viewer and not (move.is_pass and len(state.legal_actions()) == 1):
+            decisions.append(number)
+        state.step(move)
+    return decisions
 
 
 def must_pass(game: StoredGame) -> bool:

@@ -289,6 +289,12 @@ def test_a_pass_that_is_forced_is_known_and_no_decision_to_take_back(page: Page)
         passed = page.step(passed)
     again = page.post(f"{path}/undo", {"moves": passed["number"]})
     assert (again["number"], again["turn"], again["must_pass"]) == (decided[-1], 2, False)
+    game = page.get(f"games/{page.begin(2, seed=1)}")  # its first pass is forced
+    while game["turn"] != 2:
+        game = page.step(game)
+    passed = page.post(f"games/{game['id']}/move", {"text": "pass", "moves": game["number"]})
+    assert (game["must_pass"], passed["may_undo"]) == (True, False)
+    assert "nothing to take back" in page.refused(f"games/{game['id']}/undo", {"moves": passed["number"]})["error"]
 
 
 def test_an_auction_that_everybody_declined_is_not_taken_back(page: Page) -> None:

@@ -112,7 +112,7 @@ class ChatAgent:
     no bid, on lead the lowest card.  An endpoint that fails is an error, never a move.
 
     Attributes:
-        cost: What it has used up.
+        usage: The requests and tokens that it has used.
 
     Raises:
         InvalidAgentOptionError: If an option's value is not allowed, the key is not in the environment, or the

@@ -95,7 +95,7 @@ HEADERS = {
 """Of every answer."""
 _log = logging.getLogger(__name__)
 
-_STATUS = {
+STATUSES = {
     NoSuchGameError: 404,
     StaleGameError: 409,
     NotYourTurnError: 409,
@@ -104,6 +104,7 @@ _STATUS = {
     AgentFaultError: 502,
     OSError: 507,
 }
+"""The status of an answer by its error, the first that fits; 400 for any other."""
 
 
 class _JsonAnswer(JSONResponse):
@@ -142,7 +143,7 @@ def _check_origin(request: Request) -> None:
 
 async def _answer_failure(request: Request, error: Exception) -> Response:
     """Answer a failed request with the error's status and its message in the language of the page."""
-    status = next((code for kind, code in _STATUS.items() if isinstance(error, kind)), 400)
+    status = next((code for kind, code in STATUSES.items() if isinstance(error, kind)), 400)
     text: Exception | Message = error
     about = getattr(error, "about", {})
     if isinstance(error, OSError):

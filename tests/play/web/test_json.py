@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from ddz_play.web.routes import STATUSES
 from ddz_play.web.shapes import API
 from tests.packages import ROOT
 from tests.programs import PROGRAMS
@@ -40,6 +41,7 @@ def test_the_page_names_the_version_and_every_field(page: Page) -> None:
     answer = page.post("ask", question())
     assert documented("answer") == answer.keys()
     assert all(documented("field") == move.keys() for move in answer["moves"])
+    assert {f"{status}" for status in (400, *STATUSES.values())} <= {*re.findall(r"(?m)^\| (\d{3}) \|", PAGE)}
 
 
 def test_curl_gets_the_answer_of_the_page_s_command(site: str) -> None:

@@ -244,6 +244,7 @@ def records(
     from ddz_training.measure.records import Comparison, compute_game_leads
 
     agents = tuple(dict.fromkeys(agents))
+    check_agents(agents)  # before a long file is read
     won, left_out = read_won_games(file)
     chosen = won[first_game:][:games]
     if len(chosen) < (games or 1):

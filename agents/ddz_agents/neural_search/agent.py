@@ -59,15 +59,15 @@ class ModelSearchOptions(RenamedOptions, SearchOptions):
     Attributes:
         iterations: Descents per decision, shared by the trees.
         milliseconds: Thinking time per decision, instead of iterations; results then depend on the machine.
-        skip_search_above: A move to which the policy gives at least this probability is played without a search; 1
-            always searches.
+        skip_search_above: A move to which the policy gives at least this probability is played without a search,
+            unless kickers are to be chosen for it; 1 always searches.
         particles: Number of determinizations from which worlds are drawn. They come from the belief network (or are
             uniform under rules that it does not know: two players, undealt cards), and are weighted by how
             plausible they make the moves of the hidden seats, who may be players like the policy or like the rule
             agent; 0 draws uniform worlds. Weighing takes at most about half of `milliseconds`, with fewer particles
             if necessary.
         prior: Whose prior guides the tree: the policy's, or a uniform one, under which all of the root's moves are
-            compared.
+            compared, even where the policy is sure of one.
         leaf: What values a leaf: the policy's critic, after the policy has played on for some decisions, or a random
             playout with finishing moves. By default what the policy has: the critic, or its own value, or else
             playouts.
@@ -166,7 +166,7 @@ class ModelSearchAgent(SearchAgent[View]):
         log_priors = self._searcher.root_prior(view)
         likeliest = int(log_priors.argmax())
         threshold = options.skip_search_above
-        sure = threshold < 1 and log_priors[likeliest] >= math.log(threshold)
+        sure = options.prior == "policy" and threshold < 1 and log_priors[likeliest] >= math.log(threshold)
         if sure and not count_kickers(likeliest):  # where kickers ride with it, they are searched for
             return Decision(Move(likeliest), visits={likeliest: 1}, line=(likeliest,))
         return self._searcher.decide(view, rng, options.iterations, options.milliseconds)

@@ -241,8 +241,8 @@ class Search(WritableAfterUnpickling):
     def _sequential_halving(self, log_priors: Floats, clock: Clock, iterations: int, rng: np.random.Generator) -> int:
         """Return the root action that survives sequential halving within a budget of iterations or time.
 
-        Every round gets the same share of the budget.  There is at least one descent per candidate and tree, also in
-        each round where iterations are counted.
+        Every round gets the same share of the budget.  The first round has at least one descent per candidate and tree;
+        a later one has none where its share is already spent.
 
         Args:
             log_priors: Logarithms of the root's prior, shape ``[400]``, minus infinity where illegal.

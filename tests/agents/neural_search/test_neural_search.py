@@ -247,8 +247,11 @@ def test_leaves_are_described_with_the_moves_that_led_there() -> None:
 
 
 def test_a_settled_move_is_played_at_once() -> None:
-    """Where the policy is all but sure, it decides alone; kickers are searched for nevertheless."""
-    solo, trio = (State.from_hands([hand, "7", "9"], check_sizes=False) for hand in ("345", "33345"))
+    """Where the policy is all but sure, it decides alone; kickers are searched for nevertheless.
+
+    A uniform prior is never sure, of one of two moves neither.
+    """
+    duo, solo, trio = (State.from_hands([hand, "7", "9"], check_sizes=False) for hand in ("34", "345", "33345"))
     lone = solo.legal_actions()[0]
     with_kicker = next(action for action in trio.legal_actions() if MAIN_GROUPS[action].kicker_count == 1)
     for state, preferred, weight, options, at_once in (
@@ -256,6 +259,7 @@ def test_a_settled_move_is_played_at_once() -> None:
         (solo, lone, 20.0, {"skip_search_above": 1.0}, False),
         (solo, lone, 1e12, {"skip_search_above": 1.0}, False),  # a probability of one in float32
         (trio, with_kicker, 20.0, {"skip_search_above": 0.6}, False),
+        (duo, lone, 20.0, {"skip_search_above": 0.5, "prior": "uniform"}, False),
     ):
         model = Prefers({preferred}, weight)
         agent = ModelSearchAgent(model, ModelSearchOptions(100, particles=0, **options))

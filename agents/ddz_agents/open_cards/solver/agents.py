@@ -88,7 +88,8 @@ class DeterminizedSolverOptions(Options):
         worlds: Worlds per decision; all that fit the view if there are not more.
         nodes: Positions that the search of one move in one world may open.
         particles: Number of determinizations from which worlds are drawn, weighted by how plausible they make the
-            hidden seats' past moves; 0 draws uniform worlds, and all of them where they are few.
+            hidden seats' past moves; 0 draws uniform worlds. Where all worlds are solved, because there are not more
+            than `worlds`, each weighs as much as plain dealing makes it likely, whatever `particles` is.
     """
 
     cards: Annotated[int, Range(2, 54)] = 24

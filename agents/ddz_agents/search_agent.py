@@ -24,7 +24,8 @@ from ddz_env.support.arrays import WritableAfterUnpickling
 from ddz_env.support.errors import IllegalMoveError, InconsistentViewError
 from ddz_env.support.options import Options, Range
 
-Milliseconds = Annotated[float, Range(0.1)] | None
+Milliseconds = Annotated[float, Range(0.1, 86_400_000)] | None
+"""The option of a thinking time: a day at most, so that what a search expects to afford fits into 64 bits."""
 
 ViewOrState = TypeVar("ViewOrState", bound=View | State)
 """What an agent gets to see: a view, or for one that cheats the state."""

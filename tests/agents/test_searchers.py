@@ -160,6 +160,8 @@ def test_what_an_agent_cannot_decide_is_named(spec: str) -> None:
         ("expectiminimax:candidates=401", "candidates"),
         ("expectiminimax:worlds=10001", "worlds"),
         ("cheating-uct:milliseconds=-5", "milliseconds"),
+        ("cheating-alpha-beta:milliseconds=1e9", "milliseconds"),
+        ("neural-ismcts:milliseconds=1e9", "milliseconds"),
         ("neural-ismcts:particles=1e9", r"particles=1000000000\.0 must be a whole number from 0 to 100,000"),
         ("neural-ismcts:skip_search_above=1.5", "skip_search_above=1.5 must be a number from 0.5 to 1"),
         ("neural-ismcts:candidtaes=4", "did you mean 'candidates'"),

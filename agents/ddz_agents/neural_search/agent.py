@@ -34,7 +34,7 @@ from ddz_agents.neural_search.priors import PolicyPrior, uniform_prior
 from ddz_agents.neural_search.search import MOST_ITERATIONS, Search, SearchOptions
 from ddz_agents.neural_search.values import PolicyValue, random_playouts
 from ddz_agents.renamed_options import RenamedOptions
-from ddz_agents.search_agent import Position, SearchAgent, count_kickers
+from ddz_agents.search_agent import Milliseconds, Position, SearchAgent, count_kickers
 from ddz_agents.tree_search.choice import candidates_of
 from ddz_agents.worlds.determinize import belief_of
 from ddz_agents.worlds.inference import MOST_PARTICLES
@@ -78,7 +78,7 @@ class ModelSearchOptions(RenamedOptions, SearchOptions):
 
     iterations: Annotated[int, Range(1, MOST_ITERATIONS)] = 1000
     _: KW_ONLY
-    milliseconds: Annotated[float, Range(0.1)] | None = None
+    milliseconds: Milliseconds = None
     skip_search_above: Annotated[float, Range(0.5, 1)] = 0.98
     particles: Annotated[int, Range(0, MOST_PARTICLES)] = 64
     prior: Literal["policy", "uniform"] = "policy"

@@ -18,6 +18,7 @@ from click.testing import CliRunner
 from ddz_agents.random import RandomAgent
 from ddz_env import Move, Rules, State
 from ddz_env.core.actions import BID_BASE
+from ddz_env.core.cards import card_rank
 from ddz_env.peers.botzone.games import GAMES, game_for_rules, recognize_combination, shuffle_and_deal
 from ddz_env.peers.botzone.judges import next_output, score_bidding_game, score_fixed_game
 from ddz_env.peers.botzone.log import BotzoneLogError, read_log, read_logs
@@ -238,6 +239,32 @@ def test_programs_play_matches(written_in: str, tmp_path: Path) -> None:
         log = play_botzone_match(game, ["rules", bot, KEEPS], 2)
         assert log.faults == ["", "", ""]
         assert log.replay()[0].is_over
+
+
+def test_a_bot_is_told_the_new_cards_when_every_seat_has_declined(tmp_path: Path) -> None:
+    """Of the opener of the second deal in its auction, and of the others when its bid has ended the auction."""
+    bot = tmp_path / "bot"
+    bot.write_text(
+        """#!/bin/sh
+        read -r asked
+        echo "$asked" > asked
+        case $asked in *history*) echo "[]";; *) echo 0;; esac
+        """
+    )
+    bot.chmod(0o755)
+    agent, rng = make_agent(f"botzone:{bot}"), np.random.default_rng(0)
+    state = State.new(3, "bidding")
+    for _ in range(3):
+        state.step(agent.act(state.view(), rng))
+    opener = state.seat
+    assert state.history == []
+    for seat in (opener, (opener + 1) % 3, (opener + 2) % 3):
+        view = state.view(seat)
+        agent.act(view, rng)
+        [request] = json.loads((tmp_path / "asked").read_text())["requests"]
+        assert np.bincount([card_rank(card) for card in request["own"]], minlength=15).tolist() == [*view.hand.counts]
+        if seat == opener:
+            state.step("bid 3")
 
 
 @pytest.mark.long

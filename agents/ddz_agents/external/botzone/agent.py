@@ -75,8 +75,8 @@ class BotzoneAgent:
             BotAnswerError: If the answer is not a move.
         """
         seat = view.seat
-        if seat in self._seats and len(view.history) < self._seats[seat][0].moves_sent:
-            self._end_bot(seat)  # another deal
+        if seat in self._seats and not self._seats[seat][0].is_of_deal(view):
+            self._end_bot(seat)
         if seat not in self._seats:
             self._seats[seat] = BotSession(view), BotProgram(self._command, self._limits, self.options.keep_running)
         session, program = self._seats[seat]

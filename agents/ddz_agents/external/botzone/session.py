@@ -42,16 +42,19 @@ class BotSession:
     def __init__(self, view: View) -> None:
         self.game: BotzoneGame = game_for_rules(view.rules)
         self.seat = view.seat
-        self._first = (int(view.row[at.BIDS]) >> 16) & 15 if self.game.has_auction else 0
-        public = view.landlord_cards.counts if view.landlord == view.seat else (0,) * NUM_RANKS
-        held = zip(view.hand.counts, view.played(view.seat).counts, public, strict=True)
-        self._dealt = [hand + played - shown for hand, played, shown in held]
+        self._first = _opener(view) if self.game.has_auction else 0
+        self._dealt = _dealt_cards(view)
         self._own = [card for rank, count in enumerate(self._dealt) for card in _IDS[rank][:count]]
         self._played: list[list[int]] = []
         self.moves_sent = 0
         self._requests: list[dict[str, Any]] = []
         self._responses: list[Any] = []
         self._data: dict[str, Any] = {}
+
+    def is_of_deal(self, view: View) -> bool:
+        """Return whether a view is of the deal of this dialogue: if every seat declines, the cards are dealt again."""
+        same_opener = not self.game.has_auction or _opener(view) == self._first
+        return same_opener and _dealt_cards(view) == self._dealt and len(view.history) >= self.moves_sent
 
     def make_message(self, view: View, bare: bool, globaldata: Any) -> str:
         """Build the next request to the bot, including the earlier dialogue unless the bot has kept running.
@@ -144,3 +147,15 @@ class BotSession:
             raise BotAnswerError(f"INVALID_CARDTYPE: {error}") from error
         self._played.append(sorted(response))
         return move
+
+
+def _opener(view: View) -> int:
+    """Return the seat that opened the auction."""
+    return (int(view.row[at.BIDS]) >> 16) & 15
+
+
+def _dealt_cards(view: View) -> list[int]:
+    """Return how many cards of each rank the observer was dealt, without the landlord cards."""
+    public = view.landlord_cards.counts if view.landlord == view.seat else (0,) * NUM_RANKS
+    held = zip(view.hand.counts, view.played(view.seat).counts, public, strict=True)
+    return [hand + played - shown for hand, played, shown in held]

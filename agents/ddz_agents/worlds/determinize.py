@@ -15,9 +15,8 @@ import numpy.typing as npt
 from ddz_env import View
 from ddz_env.core.engine import layout as at
 from ddz_env.core.engine.random import advance, mix
-from ddz_env.core.engine.words import U0, popcount
-from ddz_env.core.engine.worlds import determinize
-from ddz_env.core.rules import R_BOTTOM_SIZE
+from ddz_env.core.engine.words import U0
+from ddz_env.core.engine.worlds import determinize, set_landlord_cards_aside
 from ddz_env.playing.search_statistics import Belief
 from ddz_env.support.checks import describe_array
 from ddz_env.support.compiling import inline_kernel, kernel, part_kernel
@@ -25,7 +24,6 @@ from ddz_env.support.errors import InconsistentViewError, InvalidAgentOptionErro
 
 Words = npt.NDArray[np.uint64]
 Reals = npt.NDArray[np.float64]
-_NO_SEAT = np.uint64(at.NO_SEAT)
 _ELEVEN = np.uint64(11)
 _UNIT = 2.0**-53
 
@@ -120,8 +118,7 @@ def draw_world(
     for other in range(3):
         row[at.HANDS + other] = pool.hands[index, other]
     row[at.HIDDEN] = pool.hands[index, 3]
-    if view[at.LANDLORD] == _NO_SEAT and rules[R_BOTTOM_SIZE] == popcount(pool.hands[index, 3]):
-        row[at.BOTTOM], row[at.HIDDEN] = row[at.HIDDEN], U0
+    set_landlord_cards_aside(row, rules)
     row[at.RNG] = state
     row[at.SIZES] = U0
     return state

@@ -20,6 +20,18 @@ _BYTE = np.uint64(0xFF)
 
 
 @inline_kernel
+def set_landlord_cards_aside(row: np.ndarray, rules: np.ndarray) -> None:
+    """Move the cards that are in no hand from ``HIDDEN`` to ``BOTTOM`` if they are the landlord cards of an auction.
+
+    Args:
+        row: A game in which every hand is known, shape ``[32]``, changed in place.
+        rules: The rules array.
+    """
+    if row[at.LANDLORD] == _NO_SEAT and rules[R_BOTTOM_SIZE] == popcount(row[at.HIDDEN]):
+        row[at.BOTTOM], row[at.HIDDEN] = row[at.HIDDEN], U0
+
+
+@inline_kernel
 def determinize(view: np.ndarray, seat: np.uint64, rules: np.ndarray, state: np.uint64, row: np.ndarray) -> np.uint64:
     """Fill in the hidden hands of a view at random, with every consistent deal of the cards equally likely.
 
@@ -42,6 +54,7 @@ def determinize(view: np.ndarray, seat: np.uint64, rules: np.ndarray, state: np.
     row[at.RNG] = state
     row[at.SIZES] = U0
     if rules[R_OPEN_HANDS] == U1:
+        set_landlord_cards_aside(row, rules)
         return state
     landlord = view[at.LANDLORD]
     slots = U0
@@ -58,9 +71,7 @@ def determinize(view: np.ndarray, seat: np.uint64, rules: np.ndarray, state: np.
     slots |= unplaced << U48
     hand0, hand1, hand2, rest, state = distribute_cards(view[at.HIDDEN], slots, state)
     row[at.HIDDEN] = rest
-    if landlord == _NO_SEAT and rules[R_BOTTOM_SIZE] == unplaced:
-        row[at.BOTTOM] = rest
-        row[at.HIDDEN] = U0
+    set_landlord_cards_aside(row, rules)
     if seat != U0:
         row[at.HANDS] = hand0
     if seat != U1:

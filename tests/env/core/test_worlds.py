@@ -131,6 +131,15 @@ def test_a_world_looks_to_its_seat_as_the_game_does_and_can_be_played_on(preset:
         assert world.history == state.history
 
 
+@pytest.mark.parametrize("rules", ["bidding", "bidding,open_hands=true"])
+def test_the_landlord_of_a_world_takes_up_the_landlord_cards(rules: str) -> None:
+    view, rng = State.new(1, rules).view(), np.random.default_rng(0)
+    for world in (State.sample(view, rng), State.from_view(view, view.sample_worlds(1, rng)[0])):
+        assert len(world.bottom) == 3
+        world.step("bid 3")
+        assert [len(world.hand(seat)) for seat in range(3)] == [20 if seat == view.seat else 17 for seat in range(3)]
+
+
 def test_cards_that_nobody_holds_in_an_auction_stay_undealt() -> None:
     """Of an endgame with bids, in which they are not the landlord cards."""
     state = State.from_hands(["36", "47", "59"], "6", SMALL, check_sizes=False)

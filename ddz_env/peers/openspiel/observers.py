@@ -28,8 +28,8 @@ _COPIES = 4.0
 _HIGHEST = np.maximum(OBSERVATION.high, 1).astype(np.float32)
 
 
-_MAX_BIDS_OF_AUCTION = {"fixed": 0, "once": 3, "until-passed": 9, "robbing": 4}
-"""Bids in the longest auction: two passes, bid 1, a pass, bid 2, a pass, bid 3, two passes; a call and three robs."""
+_MAX_BIDS_OF_AUCTION = {"fixed": 0, "once": 3, "until-passed": 7, "robbing": 4}
+"""Bids in the longest auction: two passes, bid 1, a pass, bid 2, a pass and bid 3; or a call and three robs."""
 
 
 def max_cards_played(rules: Rules) -> int:

@@ -22,6 +22,7 @@ from ddz_env.core.state import State
 from ddz_env.core.view import View
 from ddz_env.peers.openspiel.dealing import PartialDeal
 from ddz_env.peers.openspiel.game import DouDizhuGame, DouDizhuState, rules_from_text
+from ddz_env.peers.openspiel.observers import max_answers
 from ddz_env.peers.openspiel.policies import Situation, estimate_tabular_policy, list_information_states
 from ddz_env.playing.registry import make_agent
 from ddz_env.support.errors import IllegalMoveError, InvalidOptionError, InvalidRulesError
@@ -107,6 +108,18 @@ def test_chance_deals_every_deal_once_with_its_probability(rules: str, number: i
     assert len(dealt) == number
     total = sum(exact.values())
     assert dealt == pytest.approx({hands: ways / total for hands, ways in exact.items()})
+
+
+@pytest.mark.parametrize("bidding", ["fixed", "once", "until-passed", "robbing"])
+def test_the_longest_auction_has_as_many_bids_as_the_tensor_has_places(bidding: str) -> None:
+    longest, waiting = 0, [State.new(0, Rules.preset("bidding", bidding=bidding, all_decline="end"))]
+    while waiting:
+        state = waiting.pop()
+        if state.stage == "bid":
+            waiting += [after(state, action) for action in state.legal_actions()]
+        else:
+            longest = max(longest, len(state.history))
+    assert longest == max_answers(state.rules)
 
 
 def test_the_parameters_are_kept() -> None:

@@ -22,7 +22,7 @@ def read_hand(hand: str | Hand | int) -> Hand:
     """
     if isinstance(hand, str):
         return Hand.parse(hand)
-    return hand if isinstance(hand, Hand) else Hand.from_word(int(hand))
+    return hand if isinstance(hand, Hand) else Hand.from_word(hand)
 
 
 def remaining_unseen_cards(view: View, hands: Sequence[Hand]) -> Hand:

@@ -306,7 +306,12 @@ class Move:
         group = MAIN_GROUPS[main] if 0 <= main < KICKER_BASE else None
         if group is None or not group.kicker_count:
             raise InvalidMoveError(f"{short_repr(main)} is not a main group that takes kickers")
-        return cls(main, kicker_ranks(word_to_counts(word), group.kicker_size))
+        counts = word_to_counts(word)
+        if any(count % group.kicker_size for count in counts):
+            raise InvalidMoveError(
+                f"the kickers of {group.name} have {group.kicker_size} cards each; got {_format_counts(counts)}"
+            )
+        return cls(main, kicker_ranks(counts, group.kicker_size))
 
     @classmethod
     def from_ids(cls, cards: Iterable[int], rules: str | Rules = "standard") -> Move:

@@ -61,7 +61,7 @@ class Rules(Options):
     """The rules of a Dou Dizhu variant, with a field for each way in which variants differ.
 
     Attributes:
-        name: The preset's name, with the options that were changed by text.
+        name: The preset's name, with the options that were changed.
         players: 3, or 2 in Mini Dou Dizhu.
         deck: Cards of each rank in the pack, 15 counts.
         hand_size: Cards dealt to each seat before the landlord takes the bottom.
@@ -167,13 +167,18 @@ class Rules(Options):
             raise InvalidRulesError("showing needs hidden hands: with open_hands there is nothing to show")
 
     def replace(self, **changes: Any) -> Rules:
-        """Return a copy of the rules with some fields changed.
+        """Return a copy of the rules with some fields changed, and the changes of a preset in its name.
 
         Raises:
             InvalidRulesError: If a field is unknown or its value is out of range.
+
+        Example:
+            >>> Rules.preset("standard").replace(spring=False).name
+            'standard,spring=false'
         """
         self.check_names(changes)
-        return dataclasses.replace(self, **changes)
+        changed = dataclasses.replace(self, **changes)
+        return changed if "name" in changes else dataclasses.replace(changed, name=_name_with_changes(changed))
 
     def words(self) -> npt.NDArray[np.uint64]:
         """Return the rules as an array for compiled functions, shape ``[18]``, uint64."""
@@ -308,10 +313,22 @@ def _parse_rules(text: str) -> Rules:
     options, plain = textual_options(), PRESETS[preset]
     written = split_options(texts, InvalidRulesError)
     refuse_unknown(written, list(options), InvalidRulesError)
-    rules = plain.replace(**{name: _parse_value(options[name], text) for name, text in written.items()})
-    changes = {option: getattr(rules, option) for option in options if getattr(rules, option) != getattr(plain, option)}
-    texts = [f"{option}={_format_value(option, value)}" for option, value in changes.items()]
-    return rules.replace(name=",".join([preset, *texts]))
+    return plain.replace(**{name: _parse_value(options[name], text) for name, text in written.items()})
+
+
+def _name_with_changes(rules: Rules) -> str:
+    """Return the name of a preset's rules with each option that differs from it; rules of one's own keep their name."""
+    preset = rules.name.partition(",")[0]
+    if preset not in PRESETS:
+        return rules.name
+    changes = {option: getattr(rules, option) for option in textual_options()}
+    plain = PRESETS[preset]
+    texts = [
+        f"{option}={_format_value(option, value)}"
+        for option, value in changes.items()
+        if value != getattr(plain, option)
+    ]
+    return ",".join([preset, *texts])
 
 
 def _parse_value(option: Option, text: str) -> Any:

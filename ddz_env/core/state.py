@@ -388,7 +388,7 @@ class State:
 
         Raises:
             InvalidRulesError: If the rules shuffle the deck.
-            InvalidDealError: If the seed is out of range.
+            InvalidDealError: If the seed is out of range, or the state does not know all moves of its game.
         """
         if not self._rules.unshuffled:
             raise InvalidRulesError(
@@ -405,6 +405,8 @@ class State:
                 index = deal_packets(row, np.uint64(cards), np.uint64(index), self._rule_words)
         deal_rest(row, np.uint64(index), self._rule_words)
         hands = tuple(Hand.from_word(int(word)) for word in row[at.HANDS : at.HANDS + self._rules.players])
+        if any(len(hand) < self._rules.hand_size for hand in hands):
+            raise InvalidDealError("the state lacks moves of its game, whose cards the next deal needs")
         return hands, Hand.from_word(int(row[at.BOTTOM]))
 
     def copy(self) -> State:
@@ -482,8 +484,10 @@ def fill_hands(least: npt.NDArray[np.int64], rules: Rules, seed: int = 0) -> Sta
     Raises:
         InvalidDealError: If these are more cards than the deck has, or than a hand is dealt.
     """
-    pool = np.array(rules.deck) - least.sum(axis=0)
-    for held, size in zip(least, (*[rules.hand_size] * rules.players, rules.bottom), strict=True):
+    pool, sizes = np.array(rules.deck) - least.sum(axis=0), [rules.hand_size] * rules.players + [rules.bottom]
+    if (pool < 0).any() or (least.sum(axis=1) > sizes).any():
+        raise InvalidDealError("these are more cards than the deck has, or than a hand is dealt")
+    for held, size in zip(least, sizes, strict=True):
         for rank in range(NUM_RANKS):
             extra = min(pool[rank], size - held.sum())
             pool[rank] -= extra

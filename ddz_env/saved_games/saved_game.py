@@ -55,7 +55,8 @@ class SavedGame:
         remarks: Lines for the reader, written at the end behind ``#``; not read back.
 
     Raises:
-        SavedGameError: If there is not one player for each seat, or a remark has several lines.
+        SavedGameError: If there is not one player for each seat, a remark has several lines, or the rules cannot be
+            told by their name.
     """
 
     deal: Deal
@@ -66,6 +67,7 @@ class SavedGame:
     def __post_init__(self) -> None:
         if len(self.players) != self.deal.rules.players:
             raise SavedGameError(f"{self.deal.rules.players} seats need as many players, not {len(self.players)}")
+        _check_rules_name(self.deal.rules)
         for remark in self.remarks:
             if len(remark.splitlines()) > 1:
                 raise SavedGameError(f"a remark is one line, not {short_repr(remark)}")
@@ -91,7 +93,7 @@ class SavedGame:
             SavedGameError: If the text is not a saved game, or a move in it cannot be played; the message
                 names the line.
         """
-        if not isinstance(text, str) or not text.startswith(_FIRST_LINE) or len(text) > _MAX_CHARACTERS:
+        if not isinstance(text, str) or len(text) > _MAX_CHARACTERS or text.partition("\n")[0].strip() != _FIRST_LINE:
             raise SavedGameError(
                 "a saved game begins with the line {line}, not {text}", line=repr(_FIRST_LINE), text=short_repr(text)
             )
@@ -99,11 +101,11 @@ class SavedGame:
         fields: dict[str, str] = {}
         moves: list[tuple[int, str]] = []
         for number, line in lines:
-            name, colon, value = line.partition(":")
+            name, colon, value = (part.strip() for part in line.partition(":"))
             if colon and not moves:
                 if name in fields:
                     raise SavedGameError(f"line {number}: {name!r} appears twice")
-                fields[name.strip()] = value.strip()
+                fields[name] = value
             elif line:
                 moves.append((number, line))
         try:
@@ -137,6 +139,20 @@ class SavedGame:
             return cls.parse(text)
         except SavedGameError as error:
             raise SavedGameError(f"{path}: {error}") from error
+
+
+def _check_rules_name(rules: Rules) -> None:
+    """Check that rules can be made again from their name, which is all that a file says of them.
+
+    Raises:
+        SavedGameError: If they cannot.
+    """
+    with contextlib.suppress(DouDizhuError):
+        if Rules.preset(rules.name) == rules:
+            return
+    raise SavedGameError(
+        f"the rules {short_repr(rules.name)} are not those of a preset with options: make them by Rules.preset"
+    )
 
 
 def _quote_name(name: str) -> str:

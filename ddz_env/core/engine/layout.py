@@ -23,7 +23,8 @@ STAGE = 10
 TARGET = 11
 """The main group to beat: an action id, 0 on lead, ``BOMBS_ONLY`` where only a bomb or the rocket may follow."""
 KEY = 12
-"""What the reply must exceed: the target's lowest rank (its highest trio under ``kicker_trios="merge"``)."""
+"""What the reply must exceed: the target's lowest rank (its highest trio under ``kicker_trios="merge"``), 0 for the
+rocket."""
 OWNER = 13
 """The seat that played the target."""
 PASSES = 14

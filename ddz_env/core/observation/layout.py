@@ -137,7 +137,7 @@ def _history_fields() -> Iterator[Feature]:
         )
 
 
-_TARGET_KEY = "target_key", 15, "1 + the rank to exceed; 0 on lead"
+_TARGET_KEY = "target_key", 15, "1 + the rank to exceed, 1 after the rocket; 0 on lead"
 _KICKERS_LEFT = "kickers_left", MAX_KICKERS, "kickers still to choose"
 _HELD = _card_field("landlord_cards_held", "those the landlord has not played yet", "highest_bid", 3, "highest bid")
 _RELATIVE = ("self", "next", "previous")

@@ -123,6 +123,8 @@ def test_what_is_no_hand_no_move_or_no_bid_is_refused() -> None:
     for text in ("", *runs, *kickers, "3333+BR", "bid 4"):
         with pytest.raises(InvalidMoveError):
             Move.parse(text)
+    with pytest.raises(InvalidMoveError, match=r"the kickers of trio\+pair 333\+ have 2 cards each; got 555"):
+        Move.from_words(Move.parse("333+44").main, Hand.parse("555").word)
     for text in ("bid 5", "bid", "bid two", "BID 0"):
         message = f"there is no '{text.lower()}': the bids are no bid, bid 1, bid 2, bid 3"
         with pytest.raises(InvalidMoveError, match=message):

@@ -11,6 +11,7 @@ from ddz_env.core.engine import layout as at
 from ddz_env.core.state import game_key
 from ddz_env.gym import DouDizhuEnv
 from ddz_env.saved_games import PERSON, Deal, SavedGame
+from ddz_env.support.errors import InvalidDealError
 from ddz_play.session import Replay, Session, SessionError
 from tests.oracles.unshuffled import Chance, cards_of, dealt, dealt_in, first_deal, played
 
@@ -47,6 +48,13 @@ def test_where_all_decline_the_hands_are_gathered_as_they_are() -> None:
         for _ in range(3):
             state.step("no bid")
         assert dealt_in(state) == dealt(pile, -place % 54)
+
+
+def test_a_state_without_its_moves_does_not_deal_the_next_game() -> None:
+    state = State.new(1, UNSHUFFLED)
+    state.step(state.legal_moves()[0])
+    with pytest.raises(InvalidDealError, match="lacks moves of its game"):
+        State(state.row.copy(), UNSHUFFLED).next_deal(1)
 
 
 @pytest.mark.parametrize("rules", [UNSHUFFLED, AUCTION], ids=lambda rules: rules.bidding)

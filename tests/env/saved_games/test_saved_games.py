@@ -79,8 +79,17 @@ OBSERVED = "Dou Dizhu game 1\ncards: given\nseat 0: 3344567TJQQKA22BR\nlandlord 
 @pytest.mark.parametrize(
     "text",
     [
-        *("", "Dou Dizhu game 2\n", "Dou Dizhu game 1\ncards: given\n", OBSERVED + "7 3\n"),
-        *(GOOD.replace("seed: 7", f"seed: {seed}") for seed in ("seven", "8", "7\nseed: 7", "9" * 5000, "٣")),
+        *(
+            "",
+            "Dou Dizhu game 2\n",
+            GOOD.replace("game 1", "game 12"),
+            "Dou Dizhu game 1\ncards: given\n",
+            OBSERVED + "7 3\n",
+        ),
+        *(
+            GOOD.replace("seed: 7", f"seed: {seed}")
+            for seed in ("seven", "8", "7\nseed: 7", "7\nseed : 7", "9" * 5000, "٣")
+        ),
         *(GOOD.replace("rules: standard", "rules: poker"), GOOD.replace("seed: 7", "seed: 7\ncolour: red")),
         *(GOOD + line for line in ("2 pass\n", "1 3\n", "pass\n", "1 zebra\n", "9" * 5000 + " 3\n")),
         GOOD.replace("player 1: person", 'player 1: "person'),
@@ -92,6 +101,15 @@ def test_what_is_no_record_is_refused(text: str) -> None:
         SavedGame.parse(text)
     with pytest.raises(SavedGameError, match="line 12: "):
         SavedGame.parse(GOOD + "1 zebra\n")
+
+
+def test_rules_that_were_changed_by_keyword_are_saved_with_their_changes() -> None:
+    rules = Rules.preset("standard", scoring="stake", kicker_repeat=3)
+    game = SavedGame(Deal(rules, seed=7), (PERSON,) * 3)
+    assert SavedGame.parse(str(game)) == game
+    assert rules == Rules.preset("standard,scoring=stake,kicker_repeat=3")
+    with pytest.raises(SavedGameError, match="not those of a preset with options"):
+        SavedGame(Deal(Rules("standard", spring=False), seed=7), (PERSON,) * 3)
 
 
 def test_whatever_is_changed_in_a_record_it_is_read_or_refused_by_name(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""The full-game experiments of Whitehouse, Powley and Cowling (2011): sections IV.B and IV.D and table 1.
+"""The full-game experiments of Whitehouse, Powley and Cowling (2011): sections IV.A and IV.D and table 1.
 
 The paper plays all its experiments on one set of 1,000 deals, chosen to reduce the variance as its reference [16]
 describes, and publishes neither.  Ours are not selected in any way: the seed of a deal, for :meth:`ddz_env.State.new`
@@ -368,7 +368,7 @@ def plot_cheating(saved: ex.SavedResults[GameResult], path: Path) -> None:
 
 CHEATING_UCT = make_lineup_experiment(
     "cheating",
-    "section IV.B, table 1",
+    "section IV.A, table 1",
     "Table 1: who gains how much by seeing all cards.\n\nPlays 5 games per deal for each of `games`, of about 0.2 CPU "
     "seconds: 17 CPU minutes by default.  (The paper: 1 game.)",
     FullOptions,

@@ -168,7 +168,7 @@ def adjacent_means_settled(samples: Samples, difference: float) -> npt.NDArray[n
     """Test for each sample whether it moves the mean by less than a bound (thesis, section 4.4.1).
 
     The next sample moves the mean by its distance from the mean, divided by their number, so this says little of the
-    mean's error: rewards of +1 and -1 fulfil it after about 10,000 games of any kind.
+    mean's error: with rewards of +1 and -1, the likelier one first fulfils it after about 10,000 * (1 - |mean|) games.
 
     Args:
         samples: In the order in which they came, ``[samples]``.

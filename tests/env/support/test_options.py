@@ -196,7 +196,7 @@ def test_ranges_in_words_and_the_nearest_name() -> None:
 )
 def test_rules_are_read_with_options(text: str, preset: str, changes: dict[str, Any]) -> None:
     rules = Rules.preset(text)
-    assert rules.replace(name=preset) == PRESETS[preset].replace(**changes)
+    assert rules == PRESETS[preset].replace(**changes)
     assert Rules.preset(rules.name) == rules
     assert (rules.name == preset) == (not changes)
 

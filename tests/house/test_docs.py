@@ -87,11 +87,11 @@ def test_records_say_of_players_who_were_met_what_matches_say() -> None:
         assert abs(by_records.mean - played) <= 0.015 or by_records.low <= played <= by_records.high
 
 
-def test_the_search_is_stronger_than_douzero_by_its_games_as_pages_say() -> None:
+def test_douzeros_games_do_not_tell_the_search_from_the_policy_as_pages_say() -> None:
     policy, search = record_tables.search_over_policy()
     assert (policy.agent, search.agent, search.games) == ("policy-v3", "neural-ismcts", policy.games)
-    assert search.wins.low > 0.5
-    assert search.over_first.low > 0
+    assert search.wins.low < 0.5 < search.wins.high
+    assert search.over_first.low < 0 < search.over_first.high
 
 
 def test_the_model_card_is_of_weights_that_ship_and_hugging_face_reads_it() -> None:

@@ -13,13 +13,13 @@ from ddz_env.core.engine.step import apply_action
 from ddz_env.core.engine.tables import MASK_WORDS
 from ddz_env.core.engine.words import U0, U1, U2, U8, U16, U32, U48, add_hand, popcount
 from ddz_env.core.rules import R_BOTTOM_SIZE, R_OPEN_HANDS
-from ddz_env.support.compiling import inline_kernel, kernel
+from ddz_env.support.compiling import inline_kernel, kernel, part_kernel
 
 _NO_SEAT = np.uint64(at.NO_SEAT)
 _BYTE = np.uint64(0xFF)
 
 
-@inline_kernel
+@part_kernel
 def set_landlord_cards_aside(row: np.ndarray, rules: np.ndarray) -> None:
     """Move the cards that are in no hand from ``HIDDEN`` to ``BOTTOM`` if they are the landlord cards of an auction.
 

@@ -62,7 +62,7 @@ print(sum(kernel.targetoptions.get("inline") != "always" for kernel in needed.va
 
 
 @pytest.mark.parametrize(
-    ("program", "most"), [(GAME, 72), (LEARNER, 120), (SEARCH, 85)], ids=["aec", "gymnasium", "isuct"]
+    ("program", "most"), [(GAME, 72), (LEARNER, 120), (SEARCH, 87)], ids=["aec", "gymnasium", "isuct"]
 )
 def test_a_program_needs_no_more_kernels_than_it_did(program: str, most: int) -> None:
     """A function that has one caller is a ``part_kernel``; raise a number only for code that does more."""

@@ -190,7 +190,8 @@ class Opponents(WritableAfterUnpickling):
             if self._num_notified is None:
                 for seat in seats:
                     call_agent(opponent.agent, seat, "reset", reset_agent, opponent.agent, seat, self._rules)
-            notify_of_game(opponent.agent, seats[0], self._rules, game.history, self._num_notified or 0)
+            if seats:  # the learner may have the only role of an opponent in this game
+                notify_of_game(opponent.agent, seats[0], self._rules, game.history, self._num_notified or 0)
         self._num_notified = len(game.history)
 
     def _seats_of(self, opponent: Opponent, game: State, learner_seat: int) -> list[int]:

@@ -186,6 +186,15 @@ def test_python_opponents_see_a_view_and_hear_every_move() -> None:
     play(env, np.random.default_rng(3))
     assert {view.role for view in first.seen} == {"peasant_down"}
     assert first.seats == [1]
+    by_role = {role: First() for role in ROLES}
+    env = DouDizhuEnv(opponents=by_role)
+    own = []
+    for seed in range(6):
+        own.append(env.reset(seed=seed)[1]["role"])
+        play(env, np.random.default_rng(3))
+    assert {*own} == {0, 1, 2}
+    for number, one in enumerate(by_role.values()):
+        assert len(one.seats) == 6 - own.count(number), "who has the learner's role sits out"
     first = First()
     env = DouDizhuEnv(opponents=first, rules="bidding")
     env.reset(seed=2)
